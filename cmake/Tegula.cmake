@@ -1,0 +1,52 @@
+# How a Tegula library and a Tegula test are declared; warnings, sanitizers and precompiled headers in one place.
+
+add_library(tegula_options INTERFACE)
+target_compile_options(tegula_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
+                                                -fno-omit-frame-pointer)
+target_include_directories(tegula_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+if(TEGULA_REFERENCE)
+  target_compile_definitions(tegula_options INTERFACE TEGULA_REFERENCE=1)
+else()
+  target_compile_definitions(tegula_options INTERFACE TEGULA_REFERENCE=0)
+endif()
+if(TEGULA_SANITIZE)
+  target_compile_options(tegula_options INTERFACE -fsanitize=${TEGULA_SANITIZE} -fno-sanitize-recover=all -g1)
+  target_link_options(tegula_options INTERFACE -fsanitize=${TEGULA_SANITIZE})
+endif()
+find_program(LLD ld.lld-22 ld.lld)
+if(LLD)
+  target_link_options(tegula_options INTERFACE -fuse-ld=${LLD})
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# tegula_library(name DEPENDS lib...): one static library per src folder, from every .cpp below it.
+function(tegula_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    add_library(tegula_${name} INTERFACE) # headers only
+    target_link_libraries(tegula_${name} INTERFACE tegula_options ${ARG_DEPENDS})
+    return()
+  endif()
+  add_library(tegula_${name} STATIC ${sources})
+  target_link_libraries(tegula_${name} PUBLIC tegula_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# tegula_test(name DEPENDS lib... [LABELS label...] [TIMEOUT s]): one gtest binary from every .cpp of the current folder.
+function(tegula_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE tegula_options ${ARG_DEPENDS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(test_${name} PRIVATE TEGULA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                  TEGULA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

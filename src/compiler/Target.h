@@ -1,0 +1,42 @@
+// A target: what targets/<name>.toml states, overridden by what the machine tells.
+#pragma once
+
+#include "base/Status.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tegula {
+
+struct CacheLevel {
+  int64_t sizeBytes = 0, lineBytes = 64;
+  bool shared = false;
+};
+
+struct Target {
+  std::string name;                  // "x86-64-v4-bf16"
+  std::string triple, cpu;           // for LLVM: "x86_64-unknown-linux-gnu", "x86-64-v4"
+  std::vector<std::string> features; // LLVM feature strings beyond the cpu's: "+avx512bf16"
+  std::string codeFormat = "cpu-image-1";
+  int64_t vectorBytes = 32;          // width of the widest vector register
+  int vectorRegisters = 16;
+  bool maskRegisters = false;        // AVX-512 style predication
+  bool bf16Dot = false;              // vdpbf16ps exists
+  std::vector<CacheLevel> caches;    // L1d, L2, L3
+  int threads = 1;
+  /// Measured once by runtime/Calibrate and cached; absent until measured.
+  std::optional<double> f32FlopsPerSecond, bf16FlopsPerSecond; // one core
+  bool bf16DotIsFast() const {
+    return bf16Dot && f32FlopsPerSecond && bf16FlopsPerSecond && *bf16FlopsPerSecond > 1.2 * *f32FlopsPerSecond;
+  }
+  int64_t vectorElements(int64_t elementBytes) const { return vectorBytes / elementBytes; }
+};
+
+/// What this machine is; TEGULA_TARGET (or `forced`, which wins) names one instead. Refuses in words a processor without AVX2 and a
+/// forced target that the processor cannot run.
+StatusOr<Target> detectTarget(std::string_view forced = {});
+/// A target by name, for showing code of another machine; not checked against this one.
+StatusOr<Target> targetByName(std::string_view name);
+std::vector<std::string> targetNames();
+
+} // namespace tegula

@@ -1,0 +1,95 @@
+// A session: one device, one recorder, its plan cache and kernel cache. The face of `runtime` for models and training.
+#pragma once
+
+#include "base/Status.h"
+#include "graph/Plan.h"
+#include "runtime/Tensor.h"
+#include <memory>
+#include <string>
+
+namespace tegula {
+
+class Compiler;
+struct Target;
+
+struct SessionOptions {
+  std::string device = "cpu"; // backend name, or path of a plugin
+  std::string target;         // empty: detected, or TEGULA_TARGET
+  int threads = 0;            // 0: the cores this process may use
+  PrecisionPolicy precision;
+  enum class Fallback { Error, Host } fallback = Fallback::Error;
+  std::string cacheFolder;    // empty: TEGULA_CACHE, else $XDG_CACHE_HOME/tegula, else ~/.cache/tegula
+  int64_t cacheLimitBytes = int64_t(1) << 30;
+};
+
+struct SessionStats {
+  int64_t plansMade = 0, kernelsCompiled = 0, kernelsFromCache = 0, kernelsReference = 0;
+  int64_t distinctKernels = 0; // of the last plan evaluated
+  int64_t arenaBytes = 0, stateBytes = 0, peakBytes = 0;
+  double planFlops = 0; // matrix-product flops of the last plan evaluated
+};
+
+class Session {
+public:
+  static StatusOr<std::unique_ptr<Session>> create(const SessionOptions&);
+  ~Session();
+
+  /// Data for one evaluation: copied into a device buffer when a plan that uses it runs. The array must stay unchanged until then.
+  Tensor input(const HostArray&);
+  /// A host scalar that may differ at every step (learning rate, step); never part of a plan's key.
+  Tensor scalar(double value, DType = DType::F32);
+  /// An attribute-like constant, part of the plan's key.
+  Tensor constant(double value, DType = DType::F32);
+
+  /// State: a persistent buffer, initialised from `initial`. `read` records a use of it, `assign` its only mutation.
+  int32_t addState(std::string name, const HostArray& initial);
+  Tensor read(int32_t state);
+  void assign(int32_t state, const Tensor& value);
+  StatusOr<HostArray> fetchState(int32_t state);
+  Status storeState(int32_t state, const HostArray&);
+  const std::string& stateName(int32_t state) const;
+
+  /// Module path prefix of what is recorded from here on ("layers.0"); see Scope.
+  void pushScope(std::string_view name);
+  void popScope();
+
+  /// Runs one plan for every live result and pending assignment; `results` can be read afterwards.
+  /// Fails: the first recording error; a plan that does not fit; a kernel that cannot be compiled.
+  Status evaluate(std::span<const Tensor> results);
+  /// The value of a result of the last evaluate().
+  StatusOr<HostArray> value(const Tensor&);
+  StatusOr<double> scalarValue(const Tensor&);
+
+  /// The graph that evaluate(results) would run, for `graph dump` and tests.
+  StatusOr<Graph> recordedGraph(std::span<const Tensor> results);
+
+  const SessionStats& stats() const;
+  const Plan* lastPlan() const;
+  /// "kernels: compiled 41, from cache 0, reference 0"
+  std::string kernelLine() const;
+  const Target& target() const;
+  const Compiler& compiler() const;
+  std::shared_ptr<const OperatorLibrary> library() const;
+  /// FLOP/s of the whole device for matrix products in `compute` (runtime/Calibrate).
+  StatusOr<double> peakFlops(DType compute);
+
+  struct Impl;
+
+private:
+  friend class Tensor;
+  explicit Session(std::unique_ptr<Impl>);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// RAII module path: `Scope scope(session, "attention");`
+class Scope {
+public:
+  Scope(Session& s, std::string_view name) : session_(s) { session_.pushScope(name); }
+  ~Scope() { session_.popScope(); }
+  Scope(const Scope&) = delete;
+
+private:
+  Session& session_;
+};
+
+} // namespace tegula

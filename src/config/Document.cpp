@@ -1,0 +1,38 @@
+// Reading a document by its suffix.
+#include "config/Document.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace tegula::config {
+
+const Item* Item::find(std::string_view key) const {
+  for (const Entry& e : entries)
+    if (e.key == key) return &e.value;
+  return nullptr;
+}
+
+std::string_view describe(Item::Kind kind) {
+  switch (kind) {
+  case Item::Kind::Null: return "null";
+  case Item::Kind::Bool: return "true or false";
+  case Item::Kind::Integer: return "an integer";
+  case Item::Kind::Float: return "a number";
+  case Item::Kind::String: return "a string";
+  case Item::Kind::Array: return "an array";
+  case Item::Kind::Table: break;
+  }
+  return "a table";
+}
+
+StatusOr<Document> readDocument(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return notFound("{}: cannot be opened; is the path right?", path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (in.bad()) return failed("{}: reading failed", path);
+  if (path.ends_with(".json")) return parseJson(text.str(), path);
+  return parseToml(text.str(), path);
+}
+
+} // namespace tegula::config

@@ -1,0 +1,155 @@
+// Strict configuration: what is accepted, and the words with which the rest is refused.
+#include "config/Nearest.h"
+#include "config/Schema.h"
+#include <gmock/gmock.h>
+
+using namespace tegula;
+using namespace tegula::config;
+using testing::AllOf;
+using testing::Eq;
+using testing::HasSubstr;
+
+namespace {
+
+struct Level {
+  int64_t size = 0;
+  std::string kind = "data";
+};
+
+struct Options {
+  std::string name = "run";
+  int64_t steps = 100;
+  double lr = 1e-3;
+  bool tied = true;
+  std::string device = "cpu";
+  std::vector<int64_t> sizes{1, 2};
+  std::optional<double> peak;
+  std::vector<Level> levels;
+  Schema schema{"Test options"};
+  Options() {
+    schema.section("").key("name", &name, {.doc = "A name."});
+    schema.section("training", "The loop.")
+        .key("steps", &steps, {.doc = "Steps.", .min = 1})
+        .key("lr", &lr, {.doc = "Rate.", .above = 0});
+    schema.section("hardware")
+        .key("device", &device, {.doc = "Backend.", .choices = {"cpu", "null"}})
+        .key("tied", &tied)
+        .key("sizes", &sizes, {.min = 0})
+        .key("peak", &peak);
+    schema.tables<Level>("cache", levels, [](Section& s, Level& l) {
+      s.key("size", &l.size, {.doc = "Bytes.", .min = 1, .required = true}).key("kind", &l.kind);
+    });
+  }
+  Status load(std::string_view text) {
+    auto d = parseToml(text, "run.toml");
+    return d.ok() ? schema.load(*d) : d.status();
+  }
+};
+
+std::string text(const Status& s) { return std::string(message(s)); }
+
+TEST(Schema, ReadsEveryType) {
+  Options o;
+  Status s = o.load("name = \"x\"\n[training]\nsteps = 7\nlr = 1\n[hardware]\ntied = false\nsizes = [3]\npeak = 2.5\n"
+                    "[[cache]]\nsize = 32\n[[cache]]\nsize = 64\nkind = \"all\"\n");
+  ASSERT_TRUE(s.ok()) << s;
+  EXPECT_EQ(o.name, "x");
+  EXPECT_EQ(o.steps, 7);
+  EXPECT_EQ(o.lr, 1.0);
+  EXPECT_FALSE(o.tied);
+  EXPECT_THAT(o.sizes, testing::ElementsAre(3));
+  EXPECT_EQ(o.peak, 2.5);
+  ASSERT_EQ(o.levels.size(), 2u);
+  EXPECT_EQ(o.levels[1].size, 64);
+  EXPECT_EQ(o.levels[0].kind, "data");
+  EXPECT_TRUE(o.schema.section("training").given("steps"));
+  EXPECT_FALSE(o.schema.section("hardware").given("device"));
+}
+
+TEST(Schema, ReportsEveryErrorWithLineAndNearestName) {
+  Options o;
+  Status s = o.load("[training]\nstpes = 7\nlr = 0\n[hardwear]\ndevice = \"gpu\"\n[[cache]]\nkind = 3\n");
+  EXPECT_THAT(text(s), HasSubstr("run.toml:2: [training] unknown key 'stpes'; did you mean 'steps'?"));
+  EXPECT_THAT(text(s), HasSubstr("run.toml:3: [training] lr: 0.0 is out of range: must be > 0"));
+  EXPECT_THAT(text(s), HasSubstr("run.toml:4: unknown section 'hardwear'; did you mean 'hardware'?"));
+  EXPECT_THAT(text(s), HasSubstr("run.toml:7: [cache] kind: found an integer, expected a string"));
+  EXPECT_THAT(text(s), HasSubstr("[cache] needs the key 'size'"));
+}
+
+TEST(Schema, RefusesWrongTypesRangesAndChoices) {
+  struct Case {
+    const char *file, *expected;
+  } cases[] = {{"[training]\nsteps = 1.5", "steps: found a number, expected an integer"},
+               {"[training]\nsteps = 0", "steps: 0 is out of range: must be >= 1"},
+               {"[training]\nsteps = \"7\"", "steps: found a string, expected an integer"},
+               {"[hardware]\ndevice = \"tpu\"", "device: found 'tpu', expected one of cpu, null"},
+               {"[hardware]\nsizes = [1, -2]", "sizes: element 1: -2 is out of range: must be >= 0"},
+               {"[hardware]\nsizes = 3", "sizes: found an integer, expected an array"},
+               {"training = 3", "unknown key 'training'"},
+               {"nmae = 3", "unknown key 'nmae'; did you mean 'name'?"},
+               {"[cache]\nsize = 3", "found a table, expected [[cache]]"},
+               {"[training\n", "run.toml:1:"}};
+  for (const Case& c : cases) {
+    Options o;
+    Status s = o.load(c.file);
+    if (std::string_view(c.file).starts_with("training"))
+      EXPECT_THAT(text(s), HasSubstr("'training' is an integer, expected the section [training]"));
+    else
+      EXPECT_THAT(text(s), HasSubstr(c.expected)) << c.file;
+  }
+}
+
+TEST(Schema, OverridesByName) {
+  Options o;
+  EXPECT_TRUE(o.schema.set("training.steps=9").ok());
+  EXPECT_TRUE(o.schema.set("hardware.device=null").ok());
+  EXPECT_TRUE(o.schema.set("name=7").ok()); // a string that looks like a number
+  EXPECT_TRUE(o.schema.set("hardware.sizes=[4, 5]").ok());
+  EXPECT_EQ(o.steps, 9);
+  EXPECT_EQ(o.device, "null");
+  EXPECT_EQ(o.name, "7");
+  EXPECT_THAT(o.sizes, testing::ElementsAre(4, 5));
+  EXPECT_THAT(text(o.schema.set("training.step=9")), HasSubstr("did you mean 'steps'?"));
+  EXPECT_THAT(text(o.schema.set("trainin.steps=9")), HasSubstr("did you mean 'training'?"));
+  EXPECT_THAT(text(o.schema.set("training.steps=0")), HasSubstr("out of range"));
+  EXPECT_THAT(text(o.schema.set("training.steps")), HasSubstr("expected section.key=value"));
+  EXPECT_THAT(text(o.schema.set("training.steps=1\nlr=3")), HasSubstr("expected an integer"));
+}
+
+TEST(Schema, ResolvedFileReadsBackTheSame) {
+  Options a;
+  ASSERT_TRUE(a.load("name = \"a \\\"b\\\" \\\\ \\n\"\n[training]\nlr = 0.30000000000000004\n[[cache]]\nsize = 3\n").ok());
+  Options b;
+  ASSERT_TRUE(b.load(a.schema.toToml()).ok()) << a.schema.toToml();
+  EXPECT_EQ(b.name, a.name);
+  EXPECT_EQ(b.lr, a.lr);
+  EXPECT_FALSE(b.peak.has_value());
+  EXPECT_EQ(b.schema.toToml(), a.schema.toToml());
+}
+
+TEST(Schema, ReferenceNamesEveryKey) {
+  Options o;
+  std::string page = o.schema.reference();
+  EXPECT_THAT(page, AllOf(HasSubstr("# Test options"), HasSubstr("## [training]"), HasSubstr("## [[cache]]"),
+                          HasSubstr("| `steps` | integer; >= 1 | `100` | Steps. |"),
+                          HasSubstr("| `size` | integer; >= 1 | required | Bytes. |"), HasSubstr("| `peak` |")));
+}
+
+TEST(Json, KeepsLinesAndRefusesRubbish) {
+  auto d = parseJson("{\n \"name\": \"x\",\n \"training\": {\n  \"stepz\": 3\n }\n}", "c.json");
+  ASSERT_TRUE(d.ok()) << d.status();
+  Options o;
+  EXPECT_THAT(text(o.schema.load(*d)), HasSubstr("c.json:4: [training] unknown key 'stepz'; did you mean 'steps'?"));
+  EXPECT_THAT(text(parseJson("{\"a\": }", "c.json").status()), HasSubstr("c.json:1: not JSON"));
+  std::string deep(100000, '[');
+  EXPECT_THAT(text(parseJson(deep, "c.json").status()), HasSubstr("nested more than"));
+}
+
+TEST(Nearest, FindsSwapsAndKeepsDistance) {
+  std::vector<std::string> names{"steps", "seed", "local_batch_size"};
+  EXPECT_EQ(nearestName("stesp", names), "steps");
+  EXPECT_EQ(nearestName("local_bach_size", names), "local_batch_size");
+  EXPECT_EQ(nearestName("zzzz", names), std::nullopt);
+}
+
+} // namespace

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compiler/Target.h"
+#include "compiler/codegen/Image.h"
 #include "graph/TargetModel.h"
 #include <memory>
 
@@ -20,11 +21,6 @@ extern "C" typedef void (*CpuKernelFunction)(void* const* bindings, const int64_
 /// Stages of `tegula op show --stage`, each what was really used for the code.
 enum class Stage { Source, Pattern, Graph, Schedule, Tile, Mlir, Llvm, Asm };
 StatusOr<Stage> parseStage(std::string_view);
-
-/// A position-independent code image, ready to be mapped (compiler/Image.h specifies the bytes).
-struct CodeImage {
-  std::vector<uint8_t> bytes;
-};
 
 class Compiler : public TargetModel {
 public:

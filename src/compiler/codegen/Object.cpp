@@ -1,0 +1,140 @@
+// LLVM IR to an ELF object in memory.
+#include "compiler/codegen/Object.h"
+
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86Target();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86AsmPrinter();
+void LLVMInitializeX86Disassembler();
+}
+
+namespace tegula {
+namespace {
+
+void initializeLlvm() {
+  static const bool done = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86Disassembler();
+    return true;
+  }();
+  (void)done;
+}
+
+std::string featureString(const Target& target) {
+  std::string features;
+  for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
+  return features;
+}
+
+/// LLVM's default handler prints and exits; a compiler in a library must not.
+class ErrorText final : public llvm::DiagnosticHandler {
+public:
+  explicit ErrorText(std::string& text) : text_(text) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(text_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    if (!text_.empty()) stream << "; ";
+    info.print(printer);
+    return true;
+  }
+
+private:
+  std::string& text_;
+};
+
+void setAttributes(llvm::Module& module, const Target& target, std::string_view entry) {
+  const std::string features = featureString(target);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", target.cpu);
+    if (!features.empty()) f.addFnAttr("target-features", features);
+    f.addFnAttr("prefer-vector-width", std::to_string(target.vectorBytes * 8));
+    f.addFnAttr("no-builtins"); // no loop becomes a call to memset or memcpy
+    f.addFnAttr(llvm::Attribute::NoUnwind);
+    f.addFnAttr(llvm::Attribute::WillReturn);
+    f.removeFnAttr("probe-stack");
+    const bool isEntry = f.getName() == llvm::StringRef(entry);
+    f.setLinkage(isEntry ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    if (isEntry) f.setVisibility(llvm::GlobalValue::HiddenVisibility); // addressed without a global offset table
+  }
+}
+
+/// LLVM's -O2 without what our own lowering has already decided (vector width, unrolling, interleaving).
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopUnrolling = false;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+} // namespace
+
+StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Target& target) {
+  initializeLlvm();
+  std::string error;
+  llvm::Triple triple(target.triple);
+  const llvm::Target* llvmTarget = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!llvmTarget) return internal("target {}: LLVM does not know {}: {}", target.name, target.triple, error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      llvmTarget->createTargetMachine(triple, target.cpu, featureString(target), options, llvm::Reloc::PIC_,
+                                      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine) return internal("target {}: LLVM cannot generate code for {}", target.name, target.triple);
+  return machine;
+}
+
+StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Target& target, std::string_view entry,
+                                               std::string* optimised) {
+  TG_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeTargetMachine(target));
+  std::string errors;
+  module.getContext().setDiagnosticHandler(std::make_unique<ErrorText>(errors));
+  const llvm::Function* kernel = module.getFunction(llvm::StringRef(entry));
+  if (!kernel || kernel->isDeclaration()) return internal("kernel module has no function named {}", entry);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  setAttributes(module, target, entry);
+  optimise(module, *machine);
+  if (optimised) {
+    llvm::raw_string_ostream stream(*optimised);
+    module.print(stream, nullptr);
+  }
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return internal("target {}: LLVM cannot write objects", target.name);
+  passes.run(module);
+  if (!errors.empty()) return internal("code generation of {}: {}", entry, errors);
+  return std::vector<uint8_t>(object.begin(), object.end());
+}
+
+} // namespace tegula

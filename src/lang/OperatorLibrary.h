@@ -36,6 +36,7 @@ struct OperatorInfo {
     Symbol name;
     bool optional = false; // `mask: Tensor[...] | None`
     bool variadic = false; // `*xs`
+    bool differentiable = true; // false when its declared type is an integer or bool
   };
   std::vector<Input> inputs;
   struct Attribute {
@@ -73,8 +74,10 @@ public:
   /// as Builder::call). `if` on attributes, `for` over constants and presence of optional inputs are resolved here.
   StatusOr<Values> instantiate(Symbol op, std::span<const Value> inputs, const Attributes&, Builder&) const;
 
-  /// Runs the @grad body of `op`: one gradient per differentiable input, in order (absent where the author returned
-  /// None). Gradients wider than their input because of broadcasting are the caller's to reduce.
+  /// Runs the @grad body of `op`. `outputs` holds results and residuals, `outputGradients` one per result (absent:
+  /// zeros). Returns one gradient per element of `inputs`, in the type of that input; absent where the author returned
+  /// None, the input is absent or not differentiable. Gradients wider than their input because of broadcasting are the
+  /// caller's to reduce.
   StatusOr<Values> instantiateGrad(Symbol op, std::span<const Value> inputs, std::span<const Value> outputs,
                                    std::span<const Value> outputGradients, const Attributes&, Builder&) const;
 

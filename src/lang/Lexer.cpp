@@ -1,0 +1,296 @@
+// The lexer: one pass over the bytes.
+#include "lang/Lexer.h"
+#include <algorithm>
+#include <array>
+
+namespace tegula::lang {
+
+namespace {
+
+constexpr std::array kKeywords = {
+    "False", "None",   "True",     "and",  "as",   "assert", "async", "await",    "break",  "class", "continue", "def",
+    "del",   "elif",   "else",     "except", "finally", "for", "from", "global",  "if",     "import", "in",      "is",
+    "lambda", "nonlocal", "not",   "or",   "pass", "raise",  "return", "try",     "while",  "with",  "yield"};
+
+// Longest first within a first character.
+constexpr std::array kOperators = {"...", "**=", "//=", "<<=", ">>=", "->", "**", "//", "<<", ">>", "<=", ">=", "==",
+                                   "!=",  "+=",  "-=",  "*=",  "/=",  "@=", "%=", "&=", "|=", "^=", ":=", "+",  "-",
+                                   "*",   "/",   "%",   "@",   "&",   "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",
+                                   "[",   "]",   "{",   "}",   ",",   ":",  ".",  ";"};
+
+bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
+
+class Lexer {
+public:
+  Lexer(std::string_view text, int32_t file, Diagnostics& diagnostics)
+      : text_(text), file_(file), diagnostics_(diagnostics) {
+    if (text_.substr(0, 3) == "\xEF\xBB\xBF") pos_ = lineStart_ = 3;
+  }
+
+  TokenList run() {
+    while (!atEnd()) {
+      if (lineBegins_) beginLine();
+      if (atEnd()) break;
+      token();
+    }
+    if (!tokens_.empty() && tokens_.back().kind != TokenKind::Newline) push(TokenKind::Newline, here(), {});
+    while (indents_.size() > 1) indents_.pop_back(), push(TokenKind::Dedent, here(), {});
+    push(TokenKind::End, here(), {});
+    return {std::move(tokens_), std::move(comments_)};
+  }
+
+private:
+  bool atEnd() const { return pos_ >= text_.size(); }
+  char peek(size_t ahead = 0) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
+  bool startsWith(std::string_view s) const { return text_.substr(pos_, s.size()) == s; }
+  Span from(size_t begin) const {
+    return {file_, line_, static_cast<int32_t>(begin - lineStart_) + 1, line_,
+            static_cast<int32_t>(pos_ - lineStart_) + 1};
+  }
+  Span here() const { return from(pos_); }
+  void push(TokenKind kind, Span span, std::string_view text) { tokens_.push_back({kind, span, text, {}}); }
+
+  void newLine() {
+    ++pos_;
+    ++line_;
+    lineStart_ = pos_;
+    lineBegins_ = true;
+  }
+
+  /// Whether the text here is the whole word `w`.
+  bool wordHere(std::string_view w) const { return startsWith(w) && !isNamePart(peek(w.size())); }
+
+  /// At the first byte of a line: blank lines, comments, indentation.
+  void beginLine() {
+    lineBegins_ = false;
+    size_t begin = pos_;
+    while (peek() == ' ' || peek() == '\t' || peek() == '\f' || peek() == '\r') ++pos_;
+    if (atEnd() || peek() == '\n' || peek() == '#') return; // no indentation to speak of
+    if (depth_ > 0) {
+      bool starts = wordHere("def") || wordHere("return") || (peek() == '@' && pos_ == begin);
+      if (!starts) return;
+      depth_ = 0;
+      endStatement();
+    }
+    if (joined_) {
+      joined_ = false;
+      return;
+    }
+    std::string_view blank = text_.substr(begin, pos_ - begin);
+    if (blank.find('\t') != std::string_view::npos)
+      diagnostics_.report(DiagnosticId::TabIndent, from(begin), "a tab in the indentation; indent with spaces");
+    indentTo(static_cast<int>(blank.size()), from(begin));
+  }
+
+  void indentTo(int width, Span span) {
+    if (width > indents_.back()) {
+      if (indents_.size() > kMaxDepth) {
+        if (!tooDeep_) diagnostics_.report(DiagnosticId::TooDeep, span, "blocks nest more than {} deep", kMaxDepth);
+        tooDeep_ = true;
+        return;
+      }
+      indents_.push_back(width);
+      push(TokenKind::Indent, span, {});
+      return;
+    }
+    while (width < indents_.back()) {
+      indents_.pop_back();
+      push(TokenKind::Dedent, here(), {});
+    }
+    if (width == indents_.back()) return;
+    diagnostics_.report(DiagnosticId::BadIndent, here(),
+                        "this line is indented by {} spaces, which no open block is; the nearest has {}", width,
+                        indents_.back());
+  }
+
+  void endStatement() {
+    if (tokens_.empty()) return;
+    TokenKind last = tokens_.back().kind;
+    if (last == TokenKind::Newline || last == TokenKind::Indent || last == TokenKind::Dedent) return;
+    push(TokenKind::Newline, Span::after(tokens_.back().span), {});
+  }
+
+  void token() {
+    char c = peek();
+    if (c == '\n') {
+      if (depth_ == 0) endStatement();
+      newLine();
+    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f') {
+      ++pos_;
+    } else if (c == '#') {
+      comment();
+    } else if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
+      pos_ += peek(1) == '\r' ? 2 : 1;
+      newLine();
+      joined_ = true;
+    } else if (isNameStart(c)) {
+      name();
+    } else if (isDigit(c) || (c == '.' && isDigit(peek(1)))) {
+      number();
+    } else if (c == '"' || c == '\'') {
+      string();
+    } else {
+      symbol();
+    }
+  }
+
+  void comment() {
+    size_t begin = pos_;
+    bool own = text_.substr(lineStart_, pos_ - lineStart_).find_first_not_of(" \t") == std::string_view::npos;
+    while (!atEnd() && peek() != '\n') ++pos_;
+    std::string_view text = text_.substr(begin, pos_ - begin);
+    while (!text.empty() && (text.back() == '\r' || text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    comments_.push_back({from(begin), std::string(text), own});
+  }
+
+  void name() {
+    size_t begin = pos_;
+    while (isNamePart(peek())) ++pos_;
+    std::string_view text = text_.substr(begin, pos_ - begin);
+    bool keyword = std::find(kKeywords.begin(), kKeywords.end(), text) != kKeywords.end();
+    push(keyword ? TokenKind::Keyword : TokenKind::Name, from(begin), text);
+  }
+
+  void number() {
+    size_t begin = pos_;
+    bool isFloat = false;
+    if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
+      pos_ += 2;
+      while (std::isxdigit(static_cast<unsigned char>(peek()))) ++pos_;
+    } else {
+      while (isDigit(peek())) ++pos_;
+      if (peek() == '.' && !startsWith("...")) isFloat = true, ++pos_;
+      while (isDigit(peek())) ++pos_;
+      if ((peek() == 'e' || peek() == 'E') && (isDigit(peek(1)) || ((peek(1) == '+' || peek(1) == '-') && isDigit(peek(2))))) {
+        isFloat = true;
+        pos_ += 2;
+        while (isDigit(peek())) ++pos_;
+      }
+    }
+    size_t end = pos_;
+    while (isNamePart(peek())) ++pos_;
+    std::string_view text = text_.substr(begin, end - begin);
+    bool leadingZero = !isFloat && text.size() > 1 && text[0] == '0' && isDigit(text[1]);
+    if (end != pos_ || text == "0x" || text == "0X" || leadingZero)
+      diagnostics_.report(DiagnosticId::BadNumber, from(begin), "'{}' is not a number; expected 12, 0x1f, 0.5 or 1e-5",
+                          text_.substr(begin, std::min<size_t>(pos_ - begin, 40)));
+    push(isFloat ? TokenKind::Float : TokenKind::Int, from(begin), text);
+  }
+
+  void string() {
+    size_t begin = pos_;
+    Span start = here();
+    char quote = peek();
+    bool triple = peek(1) == quote && peek(2) == quote;
+    pos_ += triple ? 3 : 1;
+    std::string value;
+    bool closed = false;
+    while (!atEnd()) {
+      char c = peek();
+      if (c == quote && (!triple || (peek(1) == quote && peek(2) == quote))) {
+        pos_ += triple ? 3 : 1;
+        closed = true;
+        break;
+      }
+      if (c == '\n') {
+        if (!triple) break;
+        value += c;
+        newLine();
+        lineBegins_ = false;
+        continue;
+      }
+      if (c == '\\') {
+        escape(value);
+        continue;
+      }
+      value += c;
+      ++pos_;
+    }
+    Span span = Span::join(start, here());
+    if (!closed) {
+      diagnostics_.report(DiagnosticId::UnterminatedString, start, "this string has no closing {}",
+                          triple ? std::string(3, quote) : std::string(1, quote));
+      if (triple) span = start;
+    }
+    tokens_.push_back({TokenKind::String, span, text_.substr(begin, pos_ - begin), std::move(value)});
+  }
+
+  void escape(std::string& value) {
+    size_t begin = pos_++;
+    char c = peek();
+    if (c == '\n') return newLine(), void(lineBegins_ = false);
+    if (!atEnd()) ++pos_;
+    switch (c) {
+    case 'n': value += '\n'; return;
+    case 't': value += '\t'; return;
+    case '\\': case '"': case '\'': value += c; return;
+    default: break;
+    }
+    diagnostics_.report(DiagnosticId::BadEscape, from(begin), R"(unknown escape in a string; expected \n, \t, \\, \" or \')");
+  }
+
+  void symbol() {
+    size_t begin = pos_;
+    for (std::string_view op : kOperators) {
+      if (!startsWith(op)) continue;
+      pos_ += op.size();
+      bracket(op, from(begin));
+      return;
+    }
+    // One report for a run of strange bytes.
+    auto strange = [](char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '$' || c == '?' || c == '!' || c == '`' || c == '\\' || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f; };
+    while (!atEnd() && strange(peek())) ++pos_;
+    if (pos_ == begin) ++pos_;
+    diagnostics_.report(DiagnosticId::BadCharacter, from(begin),
+                        "this is not part of the tile language; expected a name, a number, a string or an operator");
+  }
+
+  void bracket(std::string_view op, Span span) {
+    if (op == "(" || op == "[" || op == "{") ++depth_;
+    if (op == ")" || op == "]" || op == "}") {
+      if (depth_ == 0) {
+        diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
+        return;
+      }
+      --depth_;
+    }
+    push(TokenKind::Operator, span, op);
+  }
+
+  std::string_view text_;
+  int32_t file_;
+  Diagnostics& diagnostics_;
+  size_t pos_ = 0, lineStart_ = 0;
+  int32_t line_ = 1;
+  int depth_ = 0; // open brackets
+  bool lineBegins_ = true, joined_ = false, tooDeep_ = false;
+  std::vector<int> indents_ = {0};
+  std::vector<Token> tokens_;
+  std::vector<Comment> comments_;
+};
+
+} // namespace
+
+std::string describe(const Token& t) {
+  switch (t.kind) {
+  case TokenKind::Name: return fmt::format("the name '{}'", t.text.substr(0, 40));
+  case TokenKind::Keyword: return fmt::format("the keyword '{}'", t.text);
+  case TokenKind::Int:
+  case TokenKind::Float: return fmt::format("the number {}", t.text.substr(0, 40));
+  case TokenKind::String: return "a string";
+  case TokenKind::Operator: return fmt::format("'{}'", t.text);
+  case TokenKind::Newline: return "the end of the line";
+  case TokenKind::Indent: return "an indented line";
+  case TokenKind::Dedent: return "the end of the block";
+  case TokenKind::End: return "the end of the file";
+  }
+  return {};
+}
+
+TokenList tokenize(std::string_view text, int32_t file, Diagnostics& diagnostics) {
+  return Lexer(text, file, diagnostics).run();
+}
+
+} // namespace tegula::lang

@@ -31,16 +31,18 @@ int64_t offsetOf(int64_t i, const Shape& shape, const Shape& strides) {
   return offset;
 }
 
-/// Copies elements of `size` bytes from a strided source to row-major memory.
-template <typename Word> void gatherLines(const Word* source, const Shape& shape, const Shape& strides, Word* target) {
-  forEachLine(shape, strides, [&](int64_t first, int64_t offset, int64_t count, int64_t stride) {
-    const Word* p = source + offset;
-    if (stride == 1) {
-      std::memcpy(target + first, p, static_cast<size_t>(count) * sizeof(Word));
-      return;
-    }
-    for (int64_t k = 0; k < count; ++k) target[first + k] = p[k * stride];
-  });
+template <typename Word> void copyWords(const HostArray& source, HostArray& target) {
+  const Word* from = source.as<Word>();
+  Word* to = target.as<Word>();
+  forEachLinePair(source.shape(), source.strides(), target.strides(),
+                  [&](int64_t fromOffset, int64_t toOffset, int64_t count, int64_t fromStride, int64_t toStride) {
+                    if (fromStride == 1 && toStride == 1) {
+                      std::memcpy(to + toOffset, from + fromOffset, static_cast<size_t>(count) * sizeof(Word));
+                      return;
+                    }
+                    for (int64_t k = 0; k < count; ++k)
+                      to[toOffset + k * toStride] = from[fromOffset + k * fromStride];
+                  });
 }
 
 } // namespace
@@ -165,23 +167,27 @@ void HostArray::assignInts(std::span<const int64_t> values) {
 
 HostArray HostArray::contiguous() const { return isContiguous() ? *this : clone(); }
 
-HostArray HostArray::clone() const {
-  HostArray copy(type_);
-  switch (sizeBytes(dtype())) {
-  case 1: gatherLines(as<uint8_t>(), shape(), strides_, copy.as<uint8_t>()); break;
-  case 2: gatherLines(as<uint16_t>(), shape(), strides_, copy.as<uint16_t>()); break;
-  case 4: gatherLines(as<uint32_t>(), shape(), strides_, copy.as<uint32_t>()); break;
-  default: gatherLines(as<uint64_t>(), shape(), strides_, copy.as<uint64_t>()); break;
-  }
-  return copy;
-}
+HostArray HostArray::clone() const { return cast(dtype()); }
 
 HostArray HostArray::cast(DType d) const {
-  if (d == dtype()) return clone();
   HostArray result(TensorType{d, shape()});
-  if (isFloat(dtype())) result.assign(toVector());
-  else result.assignInts(toIntVector());
+  result.copyFrom(*this);
   return result;
+}
+
+void HostArray::copyFrom(const HostArray& source) {
+  assert(source.shape() == shape() && "copyFrom between shapes");
+  if (source.dtype() != dtype()) {
+    if (isFloat(source.dtype())) assign(source.toVector());
+    else assignInts(source.toIntVector());
+    return;
+  }
+  switch (sizeBytes(dtype())) {
+  case 1: return copyWords<uint8_t>(source, *this);
+  case 2: return copyWords<uint16_t>(source, *this);
+  case 4: return copyWords<uint32_t>(source, *this);
+  default: return copyWords<uint64_t>(source, *this);
+  }
 }
 
 HostArray HostArray::transpose(std::span<const int64_t> permutation) const {

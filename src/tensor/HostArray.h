@@ -53,6 +53,8 @@ public:
   HostArray contiguous() const;
   HostArray clone() const;
   HostArray cast(DType) const;
+  /// Writes `source` into this view, converting as `cast` does. Requires: equal shapes; no overlap.
+  void copyFrom(const HostArray& source);
   /// Views that share storage.
   HostArray transpose(std::span<const int64_t> permutation) const;
   HostArray expand(const Shape&) const;  // extents of 1 repeat with stride 0

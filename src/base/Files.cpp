@@ -1,0 +1,172 @@
+// Reading, writing and naming files over the POSIX calls.
+#include "base/Files.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tegula {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An open descriptor, closed at the end of its scope.
+class Descriptor {
+public:
+  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  int get() const { return value_; }
+  /// Reports what closing reports (network file systems answer only then).
+  int close() {
+    int result = ::close(value_);
+    value_ = -1;
+    return result;
+  }
+
+private:
+  int value_;
+};
+
+/// 0, or the error number.
+int writeAll(int descriptor, const char* data, size_t size) {
+  while (size > 0) {
+    ssize_t written = ::write(descriptor, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return 0;
+}
+
+std::string folderOf(const std::string& path) {
+  std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+Status writeNew(const std::string& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.get() < 0) return systemError("cannot make", path, errno);
+  if (int e = writeAll(file.get(), bytes.data(), bytes.size())) return systemError("cannot write", path, e);
+  if (::fsync(file.get()) != 0) return systemError("cannot write", path, errno);
+  if (file.close() != 0) return systemError("cannot write", path, errno);
+  return OkStatus();
+}
+
+} // namespace
+
+Status systemError(std::string_view what, const std::string& path, int errorNumber) {
+  if (errorNumber == ENOENT) return notFound("{} {}: {}", what, path, std::strerror(errorNumber));
+  return failed("{} {}: {}", what, path, std::strerror(errorNumber));
+}
+
+StatusOr<std::string> readFile(const std::string& path) {
+  Descriptor file(path, O_RDONLY);
+  if (file.get() < 0) return systemError("cannot open", path, errno);
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0) return systemError("cannot read", path, errno);
+  if (S_ISDIR(info.st_mode)) return systemError("cannot read", path, EISDIR);
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  size_t have = 0;
+  while (true) { // past the stated size too: pipes and growing files have none that holds
+    if (have == text.size()) text.resize(have + std::max<size_t>(have / 2, 4096));
+    ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return systemError("cannot read", path, errno);
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  text.resize(have);
+  return text;
+}
+
+Status writeFileAtomically(const std::string& path, std::string_view text) {
+  std::string aside = temporaryName(path);
+  Status status = writeNew(aside, text);
+  if (status.ok()) status = renameDurably(aside, path);
+  if (!status.ok()) ::unlink(aside.c_str());
+  return status;
+}
+
+Status writeFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {
+  return writeFileAtomically(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Status appendFile(const std::string& path, std::string_view text) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_APPEND);
+  if (file.get() < 0) return systemError("cannot open", path, errno);
+  if (int e = writeAll(file.get(), text.data(), text.size())) return systemError("cannot write", path, e);
+  return file.close() == 0 ? OkStatus() : systemError("cannot write", path, errno);
+}
+
+StatusOr<std::vector<std::string>> listFolder(const std::string& path) {
+  std::error_code error;
+  fs::directory_iterator it(path, error);
+  if (error) return systemError("cannot list", path, error.value());
+  std::vector<std::string> names;
+  for (; it != fs::directory_iterator(); it.increment(error)) {
+    names.push_back(it->path().filename().string());
+    if (error) return systemError("cannot list", path, error.value());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool fileExists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool isFolder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+StatusOr<int64_t> fileSizeBytes(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return systemError("cannot read", path, errno);
+  return static_cast<int64_t>(info.st_size);
+}
+
+Status makeFolders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  return error ? systemError("cannot make folder", path, error.value()) : OkStatus();
+}
+
+Status removeFile(const std::string& path) {
+  return ::unlink(path.c_str()) == 0 ? OkStatus() : systemError("cannot remove", path, errno);
+}
+
+Status removeAll(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  return error ? systemError("cannot remove", path, error.value()) : OkStatus();
+}
+
+Status renameDurably(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    return systemError(fmt::format("cannot rename {} to", from), to, errno);
+  return syncPath(folderOf(to));
+}
+
+Status syncPath(const std::string& path) {
+  Descriptor file(path, O_RDONLY);
+  if (file.get() < 0) return systemError("cannot open", path, errno);
+  return ::fsync(file.get()) == 0 ? OkStatus() : systemError("cannot make durable", path, errno);
+}
+
+std::string temporaryName(const std::string& base) {
+  static std::atomic<uint64_t> next{0};
+  return fmt::format("{}.tmp-{}-{}", base, ::getpid(), next++);
+}
+
+} // namespace tegula

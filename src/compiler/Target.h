@@ -13,16 +13,28 @@ struct CacheLevel {
   bool shared = false;
 };
 
+/// One instruction that does arithmetic on vectors or matrices, as the file states it. Rates are per core and cycle.
+struct TargetInstruction {
+  std::string name;            // "vfmadd231ps"
+  std::string operand, result; // element types: "bf16", "f32"
+  std::vector<int64_t> shape;  // {M, N, K}: rows, columns and depth that one instruction covers
+  double perCycle = 0;         // issued per cycle
+  int64_t latencyCycles = 0;
+  int64_t macs() const { return shape.size() == 3 ? shape[0] * shape[1] * shape[2] : 0; }
+};
+
 struct Target {
   std::string name;                  // "x86-64-v4-bf16"
   std::string triple, cpu;           // for LLVM: "x86_64-unknown-linux-gnu", "x86-64-v4"
   std::vector<std::string> features; // LLVM feature strings beyond the cpu's: "+avx512bf16"
+  std::vector<std::string> processorFeatures; // what a processor must report to run it: "avx2", "fma" …
   std::string codeFormat = "cpu-image-1";
   int64_t vectorBytes = 32;          // width of the widest vector register
   int vectorRegisters = 16;
   bool maskRegisters = false;        // AVX-512 style predication
   bool bf16Dot = false;              // vdpbf16ps exists
   std::vector<CacheLevel> caches;    // L1d, L2, L3
+  std::vector<TargetInstruction> instructions; // stated rates; measured ones below win
   int threads = 1;
   /// Measured once by runtime/Calibrate and cached; absent until measured.
   std::optional<double> f32FlopsPerSecond, bf16FlopsPerSecond; // one core
@@ -37,6 +49,7 @@ struct Target {
 StatusOr<Target> detectTarget(std::string_view forced = {});
 /// A target by name, for showing code of another machine; not checked against this one.
 StatusOr<Target> targetByName(std::string_view name);
+/// In the order of preference, best first.
 std::vector<std::string> targetNames();
 
 } // namespace tegula

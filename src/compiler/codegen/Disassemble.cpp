@@ -33,7 +33,8 @@ std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
 
 StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) {
   tg_cpu_image_header header;
-  if (image.bytes.size() < sizeof header) return invalid("code image: {} bytes are fewer than its header", image.bytes.size());
+  if (image.bytes.size() < sizeof header)
+    return invalid("code image: {} bytes are fewer than its header", image.bytes.size());
   std::memcpy(&header, image.bytes.data(), sizeof header);
   if (header.magic != TG_CPU_IMAGE_MAGIC || header.code_offset + header.code_bytes > image.bytes.size())
     return invalid("code image: not a cpu-image-1, or cut short at {} bytes", image.bytes.size());
@@ -81,7 +82,8 @@ StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) 
     stream << body;
     if (analysis->evaluateBranch(line.instruction, line.address, line.size, branch) && labels.count(branch))
       stream << "  # L" << labels[branch];
-    else if (auto memory = analysis->evaluateMemoryOperandAddress(line.instruction, &subtarget, line.address, line.size);
+    else if (auto memory =
+                 analysis->evaluateMemoryOperandAddress(line.instruction, &subtarget, line.address, line.size);
              memory && *memory >= header.constants_offset && *memory < header.image_bytes)
       stream << "  # constants+" << hex(*memory - header.constants_offset);
     stream << "\n";

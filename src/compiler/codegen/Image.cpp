@@ -58,8 +58,8 @@ Status Linker::checkSections() const {
   for (const ElfSection& s : sections_) {
     if (!isLoaded(s) || !(s.sh_flags & llvm::ELF::SHF_WRITE)) continue;
     TG_ASSIGN_OR_RETURN(llvm::StringRef name, valueOf(elf_.getSectionName(s), "section name"));
-    return internal("code image of {}: the object has writable section {}; a kernel has code and constants only", entry_,
-                    name.str());
+    return internal("code image of {}: the object has writable section {}; a kernel has code and constants only",
+                    entry_, name.str());
   }
   return OkStatus();
 }
@@ -70,7 +70,8 @@ Status Linker::place(bool executable, uint64_t& end) {
     const ElfSection& s = sections_[i];
     if (!isLoaded(s) || bool(s.sh_flags & llvm::ELF::SHF_EXECINSTR) != executable) continue;
     if (s.sh_addralign > TG_CPU_IMAGE_PAGE)
-      return internal("code image of {}: a section wants alignment {}, more than a page", entry_, uint64_t(s.sh_addralign));
+      return internal("code image of {}: a section wants alignment {}, more than a page", entry_,
+                      uint64_t(s.sh_addralign));
     end = alignTo(end, std::max<uint64_t>(s.sh_addralign, 1));
     offsets_[i] = end;
     TG_ASSIGN_OR_RETURN(llvm::ArrayRef<uint8_t> content, valueOf(elf_.getSectionContents(s), "section"));
@@ -123,7 +124,8 @@ Status Linker::relocate(const ElfSection& relocations) {
       return internal("code image of {}: relocation {} to {} is not a distance within the image", entry_,
                       llvm::object::getELFRelocationTypeName(llvm::ELF::EM_X86_64, type).str(), nameOf(*symbol));
     if (!wide && distance != int32_t(distance))
-      return internal("code image of {}: {} is {} bytes away, more than 32 bits hold", entry_, nameOf(*symbol), distance);
+      return internal("code image of {}: {} is {} bytes away, more than 32 bits hold", entry_, nameOf(*symbol),
+                      distance);
     const size_t width = wide ? 8 : 4;
     if (place + width > bytes_.size()) return internal("code image of {}: a relocation outside the image", entry_);
     std::memcpy(bytes_.data() + place, &distance, width);

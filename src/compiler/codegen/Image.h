@@ -1,11 +1,10 @@
-// Making a code image (format `cpu-image-1`, bytes specified in tegula/cpu_image.h) from one relocatable ELF object, and
-// reading it back.
+// Making a code image (format `cpu-image-1`, bytes specified in tegula/cpu_image.h) from one relocatable ELF object,
+// and reading it back.
 //
 //   object (.text, .rodata*, relocations) --linkImage--> | header | code | constants |, nothing left to resolve
 //
-// The object may refer only to itself: an undefined symbol (a call to memcpy, expf …), writable data, or a relocation that
-// would need the address at which the image is mapped is refused by name.
-// Threads: all functions are pure.
+// The object may refer only to itself: an undefined symbol (a call to memcpy, expf …), writable data, or a relocation
+// that would need the address at which the image is mapped is refused by name. Threads: all functions are pure.
 #pragma once
 
 #include "base/Status.h"

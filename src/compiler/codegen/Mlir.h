@@ -1,7 +1,6 @@
-// The MLIR that the compiler uses, in one precompiled header: include this first in every .cpp that touches MLIR, and no
-// other MLIR header unless it is used by that one file only.
-// API that moves between LLVM releases (the x86 vector dialect, conversion passes, translation) is not here: it stays in
-// codegen/Pipeline.cpp.
+// The MLIR that the compiler uses, in one precompiled header: include this first in every .cpp that touches MLIR, and
+// no other MLIR header unless it is used by that one file only. API that moves between LLVM releases (the x86 vector
+// dialect, conversion passes, translation) is not here: it stays in codegen/Pipeline.cpp.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

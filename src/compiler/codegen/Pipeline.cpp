@@ -33,9 +33,9 @@ namespace {
 const mlir::DialectRegistry& registry() {
   static const mlir::DialectRegistry* const instance = [] {
     auto* r = new mlir::DialectRegistry;
-    r->insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::index::IndexDialect,
-              mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect, mlir::vector::VectorDialect,
-              mlir::x86vector::X86VectorDialect>();
+    r->insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
+              mlir::index::IndexDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect,
+              mlir::vector::VectorDialect, mlir::x86vector::X86VectorDialect>();
     mlir::registerConvertToLLVMDependentDialectLoading(*r);
     mlir::arith::registerConvertArithToLLVMInterface(*r);
     mlir::cf::registerConvertControlFlowToLLVMInterface(*r);

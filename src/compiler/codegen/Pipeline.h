@@ -1,6 +1,7 @@
 // From MLIR without tiles (scf, cf, arith, vector, func, llvm, ub, index) to a code image, in process:
 //
-//   module -> scf to cf -> vector and the rest to the LLVM dialect -> LLVM IR -> optimise -> ELF object -> image (Image.h)
+//   module -> scf to cf -> vector and the rest to the LLVM dialect -> LLVM IR -> optimise -> ELF object -> image
+//   (Image.h)
 //
 //   auto context = makeContext();
 //   mlir::OwningOpRef<mlir::ModuleOp> module = ...build in *context...;
@@ -32,8 +33,8 @@ struct StageTexts {
 };
 
 /// Compiles `module`, whose function `entry` is the kernel (ABI: tg_cpu_kernel_fn); consumes its contents.
-/// Functions other than the entry become internal. Argument attributes llvm.noalias, llvm.readonly and the like are kept.
-/// Fails: (Internal) with MLIR's or LLVM's diagnostics; undefined symbols by name.
+/// Functions other than the entry become internal. Argument attributes llvm.noalias, llvm.readonly and the like are
+/// kept. Fails: (Internal) with MLIR's or LLVM's diagnostics; undefined symbols by name.
 StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target&, std::string_view entry, StageTexts* = nullptr);
 
 } // namespace tegula

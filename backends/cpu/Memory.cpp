@@ -1,0 +1,75 @@
+// Every block is an anonymous mapping of its own: small blocks are rare (buffers are arenas and states), and freeing one
+// returns its pages.
+#include "Memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+namespace tegula::cpu {
+namespace {
+
+constexpr size_t kHugePage = size_t(2) << 20; // x86-64 and most AArch64 kernels
+
+size_t roundUp(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
+
+/// Writes one byte a page: zero pages become real ones. Asks the kernel to do it in one call where it can.
+void touch(uint8_t* begin, size_t bytes, size_t page) {
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return;
+#endif
+  for (size_t i = 0; i < bytes; i += page) static_cast<volatile uint8_t*>(begin)[i] = 0;
+}
+
+} // namespace
+
+Memory::Memory(Memory&& other) noexcept { *this = std::move(other); }
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(base_, other.base_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Memory::~Memory() {
+  if (base_) munmap(base_, mapped_);
+}
+
+Memory Memory::allocate(int64_t bytes) {
+  Memory m;
+  if (bytes < 0 || bytes > (int64_t(1) << 46)) return m; // beyond any address space
+  size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t wanted = roundUp(std::max<size_t>(bytes, 1), page);
+  bool huge = wanted >= kHugePage;
+  if (huge) wanted = roundUp(wanted, kHugePage);
+  size_t mapped = huge ? wanted + kHugePage : wanted; // room to align
+  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return m;
+  auto address = reinterpret_cast<uintptr_t>(base);
+  if (huge) address = roundUp(address, kHugePage);
+  m.address_ = reinterpret_cast<uint8_t*>(address);
+  m.base_ = base;
+  m.mapped_ = mapped;
+  m.bytes_ = bytes;
+#ifdef MADV_HUGEPAGE
+  if (huge) madvise(m.address_, wanted, MADV_HUGEPAGE);
+#endif
+  touch(m.address_, wanted, page);
+  return m;
+}
+
+int64_t hostMemoryBytes() {
+  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  std::ifstream limit("/sys/fs/cgroup/memory.max");
+  std::string text;
+  if (limit >> text && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 18)
+    bytes = std::min<int64_t>(bytes, std::stoll(text));
+  return std::max<int64_t>(bytes, 0);
+}
+
+} // namespace tegula::cpu

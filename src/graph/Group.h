@@ -9,6 +9,12 @@ namespace tegula {
 /// `body` has primitives and at most one kept library operator (one with a tile kernel); its Graph inputs are the group's
 /// operands, its outputs the group's results. Views (slice, transpose, reshape, broadcast of operands) that the layout
 /// pass turned into strides are not nodes any more: they are in the operand's layout.
+///
+/// - A copy (a view that must become row-major) is a group whose only node casts its input to the input's own type.
+/// - An output may be the very memory of an input of the same type (a state assigned in place) where every use of that
+///   input in the body is elementwise at the same element and the group is one dispatch. A kernel therefore loads all
+///   inputs of an element (or vector) before it stores any output of it.
+/// - Nodes are in topological order, inputs in order of first use: equal structure gives an equal body.
 struct Group {
   Graph body;
   std::vector<Layout> inputLayouts;  // one per body input

@@ -20,6 +20,12 @@ public:
   /// Can the kernel of `node` read operand `input` through these strides (a view), or does it need row-major?
   virtual bool acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape, const Shape& strides) const = 0;
 
+  /// Can the kernel of `node` write result `result` through these strides (a transposed storage, or a slice of a larger
+  /// tensor), or only row-major?
+  virtual bool writesStrides(const Graph& g, int32_t node, int result, const Shape& shape, const Shape& strides) const {
+    return false;
+  }
+
   /// The packed layout in which the kernel would like operand `input` of the kept operator `node`, or strided if it packs by itself.
   virtual Layout preferredLayout(const Graph& g, int32_t node, int input) const = 0;
 

@@ -153,8 +153,7 @@ Status removeAll(const std::string& path) {
 }
 
 Status renameDurably(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0)
-    return systemError(fmt::format("cannot rename {} to", from), to, errno);
+  if (::rename(from.c_str(), to.c_str()) != 0) return systemError(fmt::format("cannot rename {} to", from), to, errno);
   return syncPath(folderOf(to));
 }
 

@@ -10,11 +10,16 @@ namespace {
 
 spdlog::level::level_enum toSpdlog(LogLevel level) {
   switch (level) {
-  case LogLevel::Debug: return spdlog::level::debug;
-  case LogLevel::Info: return spdlog::level::info;
-  case LogLevel::Warning: return spdlog::level::warn;
-  case LogLevel::Error: return spdlog::level::err;
-  case LogLevel::Off: break;
+  case LogLevel::Debug:
+    return spdlog::level::debug;
+  case LogLevel::Info:
+    return spdlog::level::info;
+  case LogLevel::Warning:
+    return spdlog::level::warn;
+  case LogLevel::Error:
+    return spdlog::level::err;
+  case LogLevel::Off:
+    break;
   }
   return spdlog::level::off;
 }

@@ -16,8 +16,10 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& 
   struct stat info;
   void* data = nullptr;
   int error = 0;
-  if (::fstat(descriptor, &info) != 0) error = errno;
-  else if (S_ISDIR(info.st_mode)) error = EISDIR;
+  if (::fstat(descriptor, &info) != 0)
+    error = errno;
+  else if (S_ISDIR(info.st_mode))
+    error = EISDIR;
   else if (info.st_size > 0) { // an empty file cannot be mapped
     data = ::mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) error = errno;

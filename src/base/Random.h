@@ -1,4 +1,5 @@
-// Random numbers on the host, from Philox: the n-th number of (seed, stream) is the same on every machine, in any order.
+// Random numbers on the host, from Philox: the n-th number of (seed, stream) is the same on every machine, in any
+// order.
 //
 //   RandomStream weights(seed, hash64("blocks.0.attention.qkv"));
 //   for (float& w : values) w = static_cast<float>(0.02 * weights.normal());

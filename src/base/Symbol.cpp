@@ -30,9 +30,7 @@ public:
     ids_.emplace(absl::string_view(slot), id);
     return id;
   }
-  std::string_view text(uint32_t id) const {
-    return blocks_[id / kBlock].load(std::memory_order_acquire)[id % kBlock];
-  }
+  std::string_view text(uint32_t id) const { return blocks_[id / kBlock].load(std::memory_order_acquire)[id % kBlock]; }
 
 private:
   static constexpr uint32_t kBlock = 1024, kBlocks = 4096;

@@ -16,14 +16,17 @@ StatusOr<TensorTypes> infer(std::span<const TensorType> inputs, const Attributes
   if (x.dtype == DType::Bool) return invalid("{}: x is {}; expected floats or integers", kName.view(), toString(x));
   TensorType result{DType::I64, {}};
   for (int i = 0; i < x.shape.rank(); ++i) {
-    if (i != axis) result.shape.push_back(x.shape[i]);
-    else if (keep) result.shape.push_back(1);
+    if (i != axis)
+      result.shape.push_back(x.shape[i]);
+    else if (keep)
+      result.shape.push_back(1);
   }
   if (x.shape[axis] == 0 && result.shape.elements() != 0)
     return invalid("{}: axis {} of {} is empty, so no element can be named", kName.view(), axis, toString(x));
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 template <bool kMax, typename T> bool beats(T candidate, T best) {
   if (best != best) return false;
   return candidate != candidate || (kMax ? candidate > best : candidate < best);
@@ -48,6 +51,7 @@ Status evaluate(std::span<const HostArray> inputs, const Attributes& attributes,
     return OkStatus();
   });
 }
+#endif
 
 } // namespace
 

@@ -23,8 +23,10 @@ template <typename T> const T& require(const AttrValue* value) {
 
 void Attributes::set(Symbol name, AttrValue value) {
   auto it = std::lower_bound(entries_.begin(), entries_.end(), name, nameLess);
-  if (it != entries_.end() && it->first == name) it->second = std::move(value);
-  else entries_.insert(it, Entry(name, std::move(value)));
+  if (it != entries_.end() && it->first == name)
+    it->second = std::move(value);
+  else
+    entries_.insert(it, Entry(name, std::move(value)));
 }
 
 void Attributes::erase(Symbol name) {

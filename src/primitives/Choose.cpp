@@ -18,6 +18,7 @@ StatusOr<TensorTypes> inferSelect(std::span<const TensorType> inputs, const Attr
   return one(a);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateSelect(std::span<const HostArray> inputs, const Attributes&, std::span<HostArray> outputs) {
   InputValues<int64_t> condition(inputs[0]);
   return withComputeType(inputs[1].dtype(), [&](auto zero) {
@@ -29,6 +30,7 @@ Status evaluateSelect(std::span<const HostArray> inputs, const Attributes&, std:
     return OkStatus();
   });
 }
+#endif
 
 StatusOr<TensorTypes> inferCast(std::span<const TensorType> inputs, const Attributes& attributes) {
   TG_RETURN_IF_ERROR(checkInputCount("cast", inputs, 1));
@@ -44,10 +46,12 @@ StatusOr<TensorTypes> inferStop(std::span<const TensorType> inputs, const Attrib
   return one(inputs[0]);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateCopy(std::span<const HostArray> inputs, const Attributes&, std::span<HostArray> outputs) {
   outputs[0].copyFrom(inputs[0]);
   return OkStatus();
 }
+#endif
 
 } // namespace
 

@@ -53,8 +53,8 @@ StatusOr<DType> resultType(const TensorType& a, const TensorType& b, const Attri
 
 StatusOr<TensorTypes> infer(std::span<const TensorType> inputs, const Attributes& attributes) {
   TG_RETURN_IF_ERROR(checkInputCount("contract", inputs, 2));
-  TG_RETURN_IF_ERROR(checkKnown("contract", attributes,
-                                {attr::batchA, attr::batchB, attr::contractA, attr::contractB, attr::dtype}));
+  TG_RETURN_IF_ERROR(
+      checkKnown("contract", attributes, {attr::batchA, attr::batchB, attr::contractA, attr::contractB, attr::dtype}));
   const TensorType &a = inputs[0], &b = inputs[1];
   TG_ASSIGN_OR_RETURN(Shape batchA, intsAttribute("contract", attributes, attr::batchA));
   TG_ASSIGN_OR_RETURN(Shape batchB, intsAttribute("contract", attributes, attr::batchB));
@@ -75,6 +75,7 @@ StatusOr<TensorTypes> infer(std::span<const TensorType> inputs, const Attributes
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 int64_t extentOf(const HostArray& x, const Shape& axes) {
   int64_t n = 1;
   for (int64_t axis : axes) n *= x.shape()[static_cast<int>(axis)];
@@ -102,8 +103,10 @@ template <typename T> void multiply(const T* a, const T* b, T* c, int64_t m, int
           T factor = a[i * k + p];
           const T* from = b + p * n;
           for (int64_t j = n0; j < n1; ++j) {
-            if constexpr (std::is_same_v<T, double>) row[j] += factor * from[j];
-            else row[j] = wrapAdd(row[j], wrapMul(factor, from[j]));
+            if constexpr (std::is_same_v<T, double>)
+              row[j] += factor * from[j];
+            else
+              row[j] = wrapAdd(row[j], wrapMul(factor, from[j]));
           }
         }
       }
@@ -127,6 +130,7 @@ Status evaluate(std::span<const HostArray> inputs, const Attributes& attributes,
     return OkStatus();
   });
 }
+#endif
 
 } // namespace
 

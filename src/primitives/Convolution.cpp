@@ -40,7 +40,8 @@ Status checkOperands(const TensorType& x, const TensorType& w) {
 Status checkChannels(const TensorType& x, const TensorType& w, int64_t groups) {
   int64_t channels = x.shape[1], outputs = w.shape[0];
   if (groups < 1 || channels % groups || outputs % groups)
-    return invalid("convolution: groups={} must divide the {} channels of x and the {} of w", groups, channels, outputs);
+    return invalid("convolution: groups={} must divide the {} channels of x and the {} of w", groups, channels,
+                   outputs);
   if (w.shape[1] != channels / groups)
     return invalid("convolution: x has C={} in {} groups, so w needs {} input channels but has {}", channels, groups,
                    channels / groups, w.shape[1]);
@@ -66,6 +67,7 @@ StatusOr<TensorTypes> infer(std::span<const TensorType> inputs, const Attributes
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 /// Positions of one spatial axis: output o, tap t read input o*stride - padLow + t*dilation.
 struct Axis {
   int64_t in, out, taps, stride, padLow, dilation;
@@ -75,8 +77,10 @@ struct Axis {
 template <typename T>
 void addTap(std::span<const Axis> axes, const int64_t* tap, const T* x, T* y, int64_t xLine, int64_t yLine, T weight) {
   if (axes.empty()) {
-    if constexpr (std::is_same_v<T, double>) y[yLine] += weight * x[xLine];
-    else y[yLine] = wrapAdd(y[yLine], wrapMul(weight, x[xLine]));
+    if constexpr (std::is_same_v<T, double>)
+      y[yLine] += weight * x[xLine];
+    else
+      y[yLine] = wrapAdd(y[yLine], wrapMul(weight, x[xLine]));
     return;
   }
   const Axis& a = axes[0];
@@ -118,6 +122,7 @@ Status evaluate(std::span<const HostArray> inputs, const Attributes& attributes,
     return OkStatus();
   });
 }
+#endif
 
 } // namespace
 

@@ -49,6 +49,7 @@ StatusOr<TensorTypes> inferScatter(std::span<const TensorType> inputs, const Att
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateGather(std::span<const HostArray> inputs, const Attributes& attributes, std::span<HostArray> outputs) {
   AxisSplit split(inputs[0].shape(), static_cast<int>(attributes.getInt(attr::axis)));
   InputValues<int64_t> indices(inputs[1]);
@@ -62,8 +63,10 @@ Status evaluateGather(std::span<const HostArray> inputs, const Attributes& attri
       for (int64_t k = 0; k < count; ++k) {
         int64_t index = indices[k];
         T* to = y.data() + (o * count + k) * split.inner;
-        if (index < 0 || index >= split.extent) std::fill_n(to, split.inner, outside);
-        else std::copy_n(x.data() + (o * split.extent + index) * split.inner, split.inner, to);
+        if (index < 0 || index >= split.extent)
+          std::fill_n(to, split.inner, outside);
+        else
+          std::copy_n(x.data() + (o * split.extent + index) * split.inner, split.inner, to);
       }
     y.store();
     return OkStatus();
@@ -85,14 +88,17 @@ Status evaluateScatter(std::span<const HostArray> inputs, const Attributes& attr
         const T* from = updates.data() + (o * count + k) * split.inner;
         T* to = y.data() + (o * split.extent + index) * split.inner;
         for (int64_t i = 0; i < split.inner; ++i) {
-          if constexpr (std::is_same_v<T, double>) to[i] += from[i];
-          else to[i] = wrapAdd(to[i], from[i]);
+          if constexpr (std::is_same_v<T, double>)
+            to[i] += from[i];
+          else
+            to[i] = wrapAdd(to[i], from[i]);
         }
       }
     y.store();
     return OkStatus();
   });
 }
+#endif
 
 } // namespace
 

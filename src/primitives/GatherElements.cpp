@@ -14,7 +14,8 @@ StatusOr<TensorTypes> inferGather(std::span<const TensorType> inputs, const Attr
   TG_RETURN_IF_ERROR(checkKnown("gather_elements", attributes, {attr::axis}));
   const TensorType &x = inputs[0], &indices = inputs[1];
   TG_ASSIGN_OR_RETURN(int axis, axisAttribute("gather_elements", attributes, x.shape.rank()));
-  if (!isInteger(indices.dtype)) return invalid("gather_elements: indices are {}; expected integers", toString(indices));
+  if (!isInteger(indices.dtype))
+    return invalid("gather_elements: indices are {}; expected integers", toString(indices));
   if (indices.shape.rank() != x.shape.rank())
     return invalid("gather_elements: x is {} but indices are {}; expected one rank", toString(x), toString(indices));
   for (int i = 0; i < x.shape.rank(); ++i)
@@ -45,6 +46,7 @@ StatusOr<TensorTypes> inferScatter(std::span<const TensorType> inputs, const Att
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateGather(std::span<const HostArray> inputs, const Attributes& attributes, std::span<HostArray> outputs) {
   int axis = static_cast<int>(attributes.getInt(attr::axis));
   AxisSplit from(inputs[0].shape(), axis), to(inputs[1].shape(), axis);
@@ -79,13 +81,16 @@ Status evaluateScatter(std::span<const HostArray> inputs, const Attributes& attr
           int64_t at = (o * from.extent + k) * from.inner + i, index = indices[at];
           if (index < 0 || index >= to.extent) continue;
           T& sum = y[(o * to.extent + index) * to.inner + i];
-          if constexpr (std::is_same_v<T, double>) sum += updates[at];
-          else sum = wrapAdd(sum, updates[at]);
+          if constexpr (std::is_same_v<T, double>)
+            sum += updates[at];
+          else
+            sum = wrapAdd(sum, updates[at]);
         }
     y.store();
     return OkStatus();
   });
 }
+#endif
 
 } // namespace
 

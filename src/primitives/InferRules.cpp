@@ -83,8 +83,7 @@ Status checkAxes(std::string_view primitive, Symbol name, const Shape& axes, int
   for (int64_t axis : axes) {
     if (axis < 0 || axis >= rank)
       return invalid("{}: {} {} names axis {}, outside rank {}", primitive, name.text(), toString(axes), axis, rank);
-    if (seen >> axis & 1)
-      return invalid("{}: {} {} names axis {} twice", primitive, name.text(), toString(axes), axis);
+    if (seen >> axis & 1) return invalid("{}: {} {} names axis {} twice", primitive, name.text(), toString(axes), axis);
     seen |= 1u << axis;
   }
   return OkStatus();

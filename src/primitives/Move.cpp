@@ -34,6 +34,7 @@ StatusOr<TensorTypes> inferPad(std::span<const TensorType> inputs, const Attribu
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 /// The elements of `whole` from `starts`, `steps` apart.
 HostArray region(HostArray& whole, const Shape& starts, const Shape& steps, const Shape& shape) {
   int64_t offset = 0;
@@ -56,6 +57,7 @@ Status evaluatePad(std::span<const HostArray> inputs, const Attributes& attribut
   region(y, attributes.getInts(attr::low), steps, inputs[0].shape()).copyFrom(inputs[0]);
   return OkStatus();
 }
+#endif
 
 StatusOr<TensorTypes> inferConcatenate(std::span<const TensorType> inputs, const Attributes& attributes) {
   if (inputs.empty()) return invalid("concatenate: takes one or more inputs but was given 0");
@@ -69,14 +71,16 @@ StatusOr<TensorTypes> inferConcatenate(std::span<const TensorType> inputs, const
                      k, toString(x));
     for (int i = 0; i < x.shape.rank(); ++i)
       if (i != axis && x.shape[i] != result.shape[i])
-        return invalid("concatenate: axis {} of input 0 {} has extent {} but of input {} {} {}; only axis {} may differ",
-                       i, toString(inputs[0]), result.shape[i], k, toString(x), x.shape[i], axis);
+        return invalid(
+            "concatenate: axis {} of input 0 {} has extent {} but of input {} {} {}; only axis {} may differ", i,
+            toString(inputs[0]), result.shape[i], k, toString(x), x.shape[i], axis);
     result.shape[axis] += x.shape[axis];
   }
   TG_RETURN_IF_ERROR(checkSize("concatenate", result));
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateConcatenate(std::span<const HostArray> inputs, const Attributes& attributes,
                            std::span<HostArray> outputs) {
   int axis = static_cast<int>(attributes.getInt(attr::axis));
@@ -91,6 +95,7 @@ Status evaluateConcatenate(std::span<const HostArray> inputs, const Attributes& 
   }
   return OkStatus();
 }
+#endif
 
 } // namespace
 

@@ -11,26 +11,20 @@
 // | select | cond(bool) a b | | type of a |
 // | cast | x | dtype | |
 // | stop_gradient | x | | same; derivative is zero |
-// | broadcast | x | shape (ints), axes (ints: output axis of each input axis, increasing) | input extents are 1 or equal |
-// | reduce_sum reduce_max reduce_min reduce_prod | x | axes (ints), keepdim (bool) | |
-// | arg_max arg_min | x | axis, keepdim | i64; first of ties; a NaN wins |
-// | contract | a b | batch_a batch_b contract_a contract_b (ints), dtype (optional result type) | batch, free a, free b |
-// | convolution | x[N,C,…] w[O,C/groups,…] | strides, pad_low, pad_high, dilation (ints), groups | [N,O,…] |
-// | gather | x indices | axis | x.shape[:axis] + indices.shape + x.shape[axis+1:]; index outside: NaN (floats), 0 (ints) |
-// | scatter_add | updates indices | axis, size | inverse of gather: zeros + sums, in order of the indices; outside: skipped |
-// | gather_elements | x indices | axis | indices.shape; y[i,j] = x[idx[i,j], j] for axis 0 |
-// | scatter_elements_add | updates indices | axis, size | inverse of gather_elements |
-// | slice | x | starts, sizes, steps (ints; a step may be negative) | |
-// | pad | x | low, high, interior (ints >= 0), value (float) | |
-// | concatenate | x… | axis | |
-// | transpose | x | permutation | |
-// | reshape | x | shape | |
-// | iota | | shape, axis, dtype | index along axis |
-// | constant | | value (float or int or bool), dtype | rank 0 |
-// | random_uniform | seed step (i64, rank 0) | shape, stream (int), dtype | [0,1), Philox4x32-10 |
-// | sort | x | axis, descending | values, indices (i64); stable; NaN last |
-// | scan | x | kind (sum prod max min), axis, reverse | cumulative |
-// | relayout | x | panel_axis, panel, pair (0 = strided) | same value, other layout |
+// | broadcast | x | shape (ints), axes (ints: output axis of each input axis, increasing) | input extents are 1 or
+// equal | | reduce_sum reduce_max reduce_min reduce_prod | x | axes (ints), keepdim (bool) | | | arg_max arg_min | x |
+// axis, keepdim | i64; first of ties; a NaN wins | | contract | a b | batch_a batch_b contract_a contract_b (ints),
+// dtype (optional result type) | batch, free a, free b | | convolution | x[N,C,…] w[O,C/groups,…] | strides, pad_low,
+// pad_high, dilation (ints), groups | [N,O,…] | | gather | x indices | axis | x.shape[:axis] + indices.shape +
+// x.shape[axis+1:]; index outside: NaN (floats), 0 (ints) | | scatter_add | updates indices | axis, size | inverse of
+// gather: zeros + sums, in order of the indices; outside: skipped | | gather_elements | x indices | axis |
+// indices.shape; y[i,j] = x[idx[i,j], j] for axis 0 | | scatter_elements_add | updates indices | axis, size | inverse
+// of gather_elements | | slice | x | starts, sizes, steps (ints; a step may be negative) | | | pad | x | low, high,
+// interior (ints >= 0), value (float) | | | concatenate | x… | axis | | | transpose | x | permutation | | | reshape | x
+// | shape | | | iota | | shape, axis, dtype | index along axis | | constant | | value (float or int or bool), dtype |
+// rank 0 | | random_uniform | seed step (i64, rank 0) | shape, stream (int), dtype | [0,1), Philox4x32-10 | | sort | x
+// | axis, descending | values, indices (i64); stable; NaN last | | scan | x | kind (sum prod max min), axis, reverse |
+// cumulative | | relayout | x | panel_axis, panel, pair (0 = strided) | same value, other layout |
 #pragma once
 
 #include "base/Status.h"

@@ -19,6 +19,7 @@ StatusOr<TensorTypes> inferIota(std::span<const TensorType> inputs, const Attrib
   return one({d, shape});
 }
 
+#if TEGULA_REFERENCE
 Status evaluateIota(std::span<const HostArray>, const Attributes& attributes, std::span<HostArray> outputs) {
   AxisSplit split(outputs[0].shape(), static_cast<int>(attributes.getInt(attr::axis)));
   OutputValues<int64_t> y(outputs[0]);
@@ -26,6 +27,7 @@ Status evaluateIota(std::span<const HostArray>, const Attributes& attributes, st
   y.store();
   return OkStatus();
 }
+#endif
 
 StatusOr<TensorTypes> inferConstant(std::span<const TensorType> inputs, const Attributes& attributes) {
   TG_RETURN_IF_ERROR(checkInputCount("constant", inputs, 0));
@@ -42,13 +44,18 @@ StatusOr<TensorTypes> inferConstant(std::span<const TensorType> inputs, const At
   return one({d, {}});
 }
 
+#if TEGULA_REFERENCE
 Status evaluateConstant(std::span<const HostArray>, const Attributes& attributes, std::span<HostArray> outputs) {
   const AttrValue& value = *attributes.find(attr::value);
-  if (const double* number = std::get_if<double>(&value)) outputs[0].set(0, *number);
-  else if (const int64_t* whole = std::get_if<int64_t>(&value)) outputs[0].setInt(0, *whole);
-  else outputs[0].setInt(0, std::get<bool>(value));
+  if (const double* number = std::get_if<double>(&value))
+    outputs[0].set(0, *number);
+  else if (const int64_t* whole = std::get_if<int64_t>(&value))
+    outputs[0].setInt(0, *whole);
+  else
+    outputs[0].setInt(0, std::get<bool>(value));
   return OkStatus();
 }
+#endif
 
 } // namespace
 

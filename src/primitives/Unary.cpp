@@ -19,6 +19,7 @@ StatusOr<TensorTypes> infer(std::span<const TensorType> inputs, const Attributes
   return one(inputs[0]);
 }
 
+#if TEGULA_REFERENCE
 template <typename T, typename F> void apply(const HostArray& input, HostArray& output, F&& f) {
   InputValues<T> x(input);
   OutputValues<T> y(output);
@@ -34,10 +35,13 @@ Status evaluateFloat(std::span<const HostArray> inputs, const Attributes&, std::
 
 template <double (*kFunction)(double), int64_t (*kInteger)(int64_t)>
 Status evaluateBoth(std::span<const HostArray> inputs, const Attributes&, std::span<HostArray> outputs) {
-  if (isFloat(inputs[0].dtype())) apply<double>(inputs[0], outputs[0], kFunction);
-  else apply<int64_t>(inputs[0], outputs[0], kInteger);
+  if (isFloat(inputs[0].dtype()))
+    apply<double>(inputs[0], outputs[0], kFunction);
+  else
+    apply<int64_t>(inputs[0], outputs[0], kInteger);
   return OkStatus();
 }
+#endif
 
 double negate(double x) { return -x; }
 double absolute(double x) { return std::fabs(x); }
@@ -56,13 +60,13 @@ double reciprocalRoot(double x) { return 1.0 / std::sqrt(x); }
 double roundDown(double x) { return std::floor(x); }
 
 template <RuleName kName, double (*kFunction)(double)> Primitive floatOnly(bool differentiable = true) {
-  return {kName.view(),   PrimitiveKind::Elementwise, 1, differentiable, infer<kName, false>,
-          TG_EVALUATE(evaluateFloat<kFunction>)};
+  return {kName.view(),   PrimitiveKind::Elementwise, 1,
+          differentiable, infer<kName, false>,        TG_EVALUATE(evaluateFloat<kFunction>)};
 }
 template <RuleName kName, double (*kFunction)(double), int64_t (*kInteger)(int64_t)>
 Primitive both(bool differentiable) {
-  return {kName.view(),   PrimitiveKind::Elementwise, 1, differentiable, infer<kName, true>,
-          TG_EVALUATE(evaluateBoth<kFunction, kInteger>)};
+  return {kName.view(),   PrimitiveKind::Elementwise, 1,
+          differentiable, infer<kName, true>,         TG_EVALUATE(evaluateBoth<kFunction, kInteger>)};
 }
 
 } // namespace

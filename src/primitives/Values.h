@@ -27,8 +27,10 @@ public:
       data_ = a.as<T>();
       return;
     }
-    if constexpr (std::is_same_v<T, double>) copy_ = a.toVector();
-    else copy_ = a.toIntVector();
+    if constexpr (std::is_same_v<T, double>)
+      copy_ = a.toVector();
+    else
+      copy_ = a.toIntVector();
     data_ = copy_.data();
   }
   InputValues(const InputValues&) = delete;
@@ -49,8 +51,10 @@ public:
   T* data() { return values_.data(); }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
   void store() {
-    if constexpr (std::is_same_v<T, double>) array_.assign(values_);
-    else array_.assignInts(values_);
+    if constexpr (std::is_same_v<T, double>)
+      array_.assign(values_);
+    else
+      array_.assignInts(values_);
   }
 
 private:
@@ -62,9 +66,15 @@ private:
 template <typename F> decltype(auto) withComputeType(DType d, F&& f) { return isFloat(d) ? f(double{}) : f(int64_t{}); }
 
 /// Two's complement arithmetic that wraps.
-inline int64_t wrapAdd(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-inline int64_t wrapSub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-inline int64_t wrapMul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+inline int64_t wrapAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+inline int64_t wrapSub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t wrapMul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 /// The larger / smaller; a NaN wins.
 inline double maxOf(double a, double b) { return a != a || !(b != b || a < b) ? a : b; }

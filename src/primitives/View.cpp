@@ -19,7 +19,8 @@ StatusOr<TensorTypes> inferSlice(std::span<const TensorType> inputs, const Attri
     if (steps[i] == 0) return invalid("slice: the step of axis {} is 0; expected 1, -1 or more in size", i);
     if (sizes[i] < 0) return invalid("slice: the size of axis {} is {}; expected 0 or more", i, sizes[i]);
     if (sizes[i] == 0) continue;
-    bool overflows = __builtin_mul_overflow(sizes[i] - 1, steps[i], &last) || __builtin_add_overflow(last, starts[i], &last);
+    bool overflows =
+        __builtin_mul_overflow(sizes[i] - 1, steps[i], &last) || __builtin_add_overflow(last, starts[i], &last);
     if (overflows || starts[i] < 0 || starts[i] >= extent || last < 0 || last >= extent)
       return invalid("slice: axis {} of {} has extent {} but start {}, size {}, step {} reads {} to {}", i, toString(x),
                      extent, starts[i], sizes[i], steps[i], starts[i], last);
@@ -27,6 +28,7 @@ StatusOr<TensorTypes> inferSlice(std::span<const TensorType> inputs, const Attri
   return one({x.dtype, sizes});
 }
 
+#if TEGULA_REFERENCE
 Status evaluateSlice(std::span<const HostArray> inputs, const Attributes& attributes, std::span<HostArray> outputs) {
   const HostArray& x = inputs[0];
   const Shape &starts = attributes.getInts(attr::starts), &steps = attributes.getInts(attr::steps);
@@ -41,6 +43,7 @@ Status evaluateSlice(std::span<const HostArray> inputs, const Attributes& attrib
   outputs[0].copyFrom(HostArray::wrap({x.dtype(), outputs[0].shape()}, strides, first, nullptr));
   return OkStatus();
 }
+#endif
 
 StatusOr<TensorTypes> inferTranspose(std::span<const TensorType> inputs, const Attributes& attributes) {
   TG_RETURN_IF_ERROR(checkInputCount("transpose", inputs, 1));
@@ -53,11 +56,13 @@ StatusOr<TensorTypes> inferTranspose(std::span<const TensorType> inputs, const A
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateTranspose(std::span<const HostArray> inputs, const Attributes& attributes,
                          std::span<HostArray> outputs) {
   outputs[0].copyFrom(inputs[0].transpose(attributes.getInts(attr::permutation).dims()));
   return OkStatus();
 }
+#endif
 
 StatusOr<TensorTypes> inferReshape(std::span<const TensorType> inputs, const Attributes& attributes) {
   TG_RETURN_IF_ERROR(checkInputCount("reshape", inputs, 1));
@@ -72,10 +77,12 @@ StatusOr<TensorTypes> inferReshape(std::span<const TensorType> inputs, const Att
   return one(result);
 }
 
+#if TEGULA_REFERENCE
 Status evaluateReshape(std::span<const HostArray> inputs, const Attributes&, std::span<HostArray> outputs) {
   outputs[0].copyFrom(inputs[0].contiguous().reshape(outputs[0].shape()));
   return OkStatus();
 }
+#endif
 
 } // namespace
 

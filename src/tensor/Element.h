@@ -84,19 +84,32 @@ using F8E5M2Element = FloatElement<uint8_t, element::decodeE5M2, element::encode
 /// Calls `f` with the element description of `d`.
 template <typename F> decltype(auto) withElement(DType d, F&& f) {
   switch (d) {
-  case DType::Bool: return f(BoolElement{});
-  case DType::I8: return f(IntegerElement<int8_t>{});
-  case DType::U8: return f(IntegerElement<uint8_t>{});
-  case DType::I16: return f(IntegerElement<int16_t>{});
-  case DType::U16: return f(IntegerElement<uint16_t>{});
-  case DType::I32: return f(IntegerElement<int32_t>{});
-  case DType::I64: return f(IntegerElement<int64_t>{});
-  case DType::F8E4M3: return f(F8E4M3Element{});
-  case DType::F8E5M2: return f(F8E5M2Element{});
-  case DType::F16: return f(F16Element{});
-  case DType::BF16: return f(BF16Element{});
-  case DType::F32: return f(F32Element{});
-  case DType::F64: break;
+  case DType::Bool:
+    return f(BoolElement{});
+  case DType::I8:
+    return f(IntegerElement<int8_t>{});
+  case DType::U8:
+    return f(IntegerElement<uint8_t>{});
+  case DType::I16:
+    return f(IntegerElement<int16_t>{});
+  case DType::U16:
+    return f(IntegerElement<uint16_t>{});
+  case DType::I32:
+    return f(IntegerElement<int32_t>{});
+  case DType::I64:
+    return f(IntegerElement<int64_t>{});
+  case DType::F8E4M3:
+    return f(F8E4M3Element{});
+  case DType::F8E5M2:
+    return f(F8E5M2Element{});
+  case DType::F16:
+    return f(F16Element{});
+  case DType::BF16:
+    return f(BF16Element{});
+  case DType::F32:
+    return f(F32Element{});
+  case DType::F64:
+    break;
   }
   return f(F64Element{});
 }

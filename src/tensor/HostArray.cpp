@@ -40,8 +40,7 @@ template <typename Word> void copyWords(const HostArray& source, HostArray& targ
                       std::memcpy(to + toOffset, from + fromOffset, static_cast<size_t>(count) * sizeof(Word));
                       return;
                     }
-                    for (int64_t k = 0; k < count; ++k)
-                      to[toOffset + k * toStride] = from[fromOffset + k * fromStride];
+                    for (int64_t k = 0; k < count; ++k) to[toOffset + k * toStride] = from[fromOffset + k * fromStride];
                   });
 }
 
@@ -178,15 +177,21 @@ HostArray HostArray::cast(DType d) const {
 void HostArray::copyFrom(const HostArray& source) {
   assert(source.shape() == shape() && "copyFrom between shapes");
   if (source.dtype() != dtype()) {
-    if (isFloat(source.dtype())) assign(source.toVector());
-    else assignInts(source.toIntVector());
+    if (isFloat(source.dtype()))
+      assign(source.toVector());
+    else
+      assignInts(source.toIntVector());
     return;
   }
   switch (sizeBytes(dtype())) {
-  case 1: return copyWords<uint8_t>(source, *this);
-  case 2: return copyWords<uint16_t>(source, *this);
-  case 4: return copyWords<uint32_t>(source, *this);
-  default: return copyWords<uint64_t>(source, *this);
+  case 1:
+    return copyWords<uint8_t>(source, *this);
+  case 2:
+    return copyWords<uint16_t>(source, *this);
+  case 4:
+    return copyWords<uint32_t>(source, *this);
+  default:
+    return copyWords<uint64_t>(source, *this);
   }
 }
 

@@ -25,11 +25,11 @@ struct TypeName {
   DType dtype;
   std::string_view name;
 };
-constexpr TypeName kTypeNames[] = {
-    {DType::Bool, "BOOL"},      {DType::I8, "I8"},          {DType::U8, "U8"},    {DType::I16, "I16"},
-    {DType::U16, "U16"},        {DType::I32, "I32"},        {DType::I64, "I64"},  {DType::F8E4M3, "F8_E4M3"},
-    {DType::F8E5M2, "F8_E5M2"}, {DType::F16, "F16"},        {DType::BF16, "BF16"}, {DType::F32, "F32"},
-    {DType::F64, "F64"}};
+constexpr TypeName kTypeNames[] = {{DType::Bool, "BOOL"}, {DType::I8, "I8"},          {DType::U8, "U8"},
+                                   {DType::I16, "I16"},   {DType::U16, "U16"},        {DType::I32, "I32"},
+                                   {DType::I64, "I64"},   {DType::F8E4M3, "F8_E4M3"}, {DType::F8E5M2, "F8_E5M2"},
+                                   {DType::F16, "F16"},   {DType::BF16, "BF16"},      {DType::F32, "F32"},
+                                   {DType::F64, "F64"}};
 
 std::optional<DType> typeFromName(std::string_view text) {
   for (const TypeName& t : kTypeNames)
@@ -71,11 +71,13 @@ StatusOr<Entry> readEntry(const std::string& name, const Json& json, uint64_t da
   if (!dtype) return invalid("tensor {}: dtype {} is not supported", name, typeName);
   TG_ASSIGN_OR_RETURN(Shape shape, readShape(name, json["shape"]));
   const Json& offsets = json["data_offsets"];
-  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned())
+  if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+      !offsets[1].is_number_unsigned())
     return invalid("tensor {}: data_offsets are {}; expected two counts", name, offsets.dump());
   Entry entry{name, {*dtype, shape}, offsets[0].get<uint64_t>(), offsets[1].get<uint64_t>()};
   if (entry.begin > entry.end || entry.end > dataBytes)
-    return invalid("tensor {}: bytes {} to {} lie outside the {} bytes of data", name, entry.begin, entry.end, dataBytes);
+    return invalid("tensor {}: bytes {} to {} lie outside the {} bytes of data", name, entry.begin, entry.end,
+                   dataBytes);
   auto elements = checkedElements(shape, sizeBytes(*dtype));
   if (!elements || static_cast<uint64_t>(*elements * sizeBytes(*dtype)) != entry.end - entry.begin)
     return invalid("tensor {}: {} does not fill its {} bytes", name, toString(entry.type), entry.end - entry.begin);

@@ -1,8 +1,7 @@
 // Reading a document by its suffix.
 #include "config/Document.h"
 
-#include <fstream>
-#include <sstream>
+#include "base/Files.h"
 
 namespace tegula::config {
 
@@ -26,13 +25,9 @@ std::string_view describe(Item::Kind kind) {
 }
 
 StatusOr<Document> readDocument(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return notFound("{}: cannot be opened; is the path right?", path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) return failed("{}: reading failed", path);
-  if (path.ends_with(".json")) return parseJson(text.str(), path);
-  return parseToml(text.str(), path);
+  TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
+  if (path.ends_with(".json")) return parseJson(text, path);
+  return parseToml(text, path);
 }
 
 } // namespace tegula::config

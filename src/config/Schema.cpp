@@ -1,16 +1,16 @@
 // Checking a document against a schema: unknown names, types, ranges, and every error in one status.
 #include "config/Schema.h"
 
+#include "base/NearestName.h"
 #include "config/FieldText.h"
-#include "config/Nearest.h"
 #include <algorithm>
 #include <cassert>
 
 namespace tegula::config {
 namespace {
 
-std::string didYouMean(std::string_view name, const std::vector<std::string>& names) {
-  if (std::optional<std::string> nearest = nearestName(name, names)) return fmt::format("; did you mean '{}'?", *nearest);
+std::string wayOut(std::string_view name, const std::vector<std::string>& names) {
+  if (std::string nearest = nearestName(name, names); !nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
   std::string all;
   for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
   return names.empty() ? "; nothing may stand here" : fmt::format("; known are {}", all);
@@ -49,7 +49,7 @@ void Section::apply(const Item& table, const std::string& file, std::vector<std:
     const Key* key = find(entry.key);
     std::string where = place(file, entry.line, name_);
     if (!key) {
-      errors.push_back(fmt::format("{}unknown key '{}'{}", where, entry.key, didYouMean(entry.key, names)));
+      errors.push_back(fmt::format("{}unknown key '{}'{}", where, entry.key, wayOut(entry.key, names)));
       continue;
     }
     if (std::string wrong = assignField(key->field, key->options, entry.value); !wrong.empty()) {
@@ -143,7 +143,7 @@ Status Schema::load(const Document& document) {
       for (const auto& k : unnamed->keys_) names.push_back(k.name);
     }
     errors.push_back(fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key,
-                                 didYouMean(entry.key, names)));
+                                 wayOut(entry.key, names)));
   }
   if (unnamed) const_cast<Section*>(unnamed)->apply(top, document.name, errors);
   for (auto& s : sections_) // required keys of sections that the file leaves out
@@ -162,12 +162,12 @@ Status Schema::set(std::string_view assignment) {
   std::string_view keyName = dot == std::string_view::npos ? path : path.substr(dot + 1);
   const Section* found = findSection(sectionName);
   if (!found)
-    return invalid("{}: unknown section '{}'{}", where, sectionName, didYouMean(sectionName, sectionNames()));
+    return invalid("{}: unknown section '{}'{}", where, sectionName, wayOut(sectionName, sectionNames()));
   const Section::Key* key = found->find(keyName);
   if (!key) {
     std::vector<std::string> names;
     for (const auto& k : found->keys_) names.push_back(k.name);
-    return invalid("{}: unknown key '{}'{}", where, keyName, didYouMean(keyName, names));
+    return invalid("{}: unknown key '{}'{}", where, keyName, wayOut(keyName, names));
   }
   std::string_view text = assignment.substr(equals + 1);
   std::string wrong = assignField(key->field, key->options, parseValue(text));

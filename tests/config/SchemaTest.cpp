@@ -1,5 +1,4 @@
 // Strict configuration: what is accepted, and the words with which the rest is refused.
-#include "config/Nearest.h"
 #include "config/Schema.h"
 #include <gmock/gmock.h>
 
@@ -143,13 +142,6 @@ TEST(Json, KeepsLinesAndRefusesRubbish) {
   EXPECT_THAT(text(parseJson("{\"a\": }", "c.json").status()), HasSubstr("c.json:1: not JSON"));
   std::string deep(100000, '[');
   EXPECT_THAT(text(parseJson(deep, "c.json").status()), HasSubstr("nested more than"));
-}
-
-TEST(Nearest, FindsSwapsAndKeepsDistance) {
-  std::vector<std::string> names{"steps", "seed", "local_batch_size"};
-  EXPECT_EQ(nearestName("stesp", names), "steps");
-  EXPECT_EQ(nearestName("local_bach_size", names), "local_batch_size");
-  EXPECT_EQ(nearestName("zzzz", names), std::nullopt);
 }
 
 } // namespace

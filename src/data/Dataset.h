@@ -1,0 +1,56 @@
+// A prepared data set: a folder with train.tokens, validation.tokens and tokenizer.json, and how batches are cut from it.
+//
+//   TG_RETURN_IF_ERROR(prepareDataset("shakespeare.txt", "data", {}));       // `tegula data prepare`
+//   TG_ASSIGN_OR_RETURN(Dataset data, Dataset::open("data"));
+//   Batch b = data.trainBatch(order, firstSample, B, T);
+#pragma once
+
+#include "data/Order.h"
+#include "data/TokenFile.h"
+#include "data/Tokenizer.h"
+#include "tensor/HostArray.h"
+
+namespace tegula {
+
+struct PrepareOptions {
+  std::string tokenizer = "byte"; // or "char"
+  double validationFraction = 0.1; // the last tokens, contiguous
+};
+
+struct PrepareReport {
+  int64_t documents = 0, skippedFiles = 0, bytes = 0, trainTokens = 0, validationTokens = 0, vocabulary = 0;
+};
+
+/// Reads text (data/Text.h), tokenizes it and writes the folder's three files. Documents are separated by the boundary
+/// symbol where there is more than one.
+StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder, const PrepareOptions&);
+/// Whether `path` is a folder that prepareDataset() wrote.
+bool isPreparedDataset(const std::string& path);
+
+/// Inputs and labels, i32 [B, T]. Labels of positions without a next token are kIgnored.
+struct Batch {
+  static constexpr int32_t kIgnored = -100;
+  HostArray tokens, labels;
+  int64_t counted = 0; // labels that count
+};
+
+struct Dataset {
+  TokenFile train, validation;
+  Tokenizer tokenizer;
+  std::string folder;
+
+  static StatusOr<Dataset> open(const std::string& folder);
+  /// A checksum of both token files, for checkpoints: resuming on other data is refused.
+  uint64_t checksum() const { return train.checksum() * 0x9E3779B97F4A7C15u + validation.checksum(); }
+
+  /// Samples [first, first + B) of the run.
+  Batch trainBatch(const DataOrder&, int64_t first, int64_t B, int64_t T) const;
+  /// Validation is read whole, in windows of T that do not overlap; the last window may be ragged and the last batch has
+  /// empty rows. `i` counts batches below validationBatches(B, T).
+  Batch validationBatch(int64_t i, int64_t B, int64_t T) const;
+  int64_t validationBatches(int64_t B, int64_t T) const;
+  /// Fails: fewer tokens than one training sample and one validation batch need, naming the way out.
+  Status checkLength(int64_t B, int64_t T) const;
+};
+
+} // namespace tegula

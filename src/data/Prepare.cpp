@@ -1,0 +1,41 @@
+// From text to a prepared data set.
+#include "data/Dataset.h"
+
+#include "base/Files.h"
+#include "data/Text.h"
+#include <cmath>
+
+namespace tegula {
+
+bool isPreparedDataset(const std::string& path) {
+  return isFolder(path) && fileExists(path + "/train.tokens");
+}
+
+StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder, const PrepareOptions& o) {
+  TG_ASSIGN_OR_RETURN(TextDocuments text, readTextDocuments(textPath));
+  bool several = text.documents.size() > 1;
+  std::vector<std::string_view> views;
+  for (const auto& d : text.documents) views.push_back(d.text);
+  Tokenizer tokenizer = o.tokenizer == "char" ? Tokenizer::characters(views, several) : Tokenizer::bytes(several);
+
+  std::vector<int32_t> tokens;
+  tokens.reserve(static_cast<size_t>(text.sizeBytes()) + views.size());
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (i > 0) tokens.push_back(tokenizer.boundary());
+    TG_ASSIGN_OR_RETURN(std::vector<int32_t> part, tokenizer.encode(views[i]));
+    tokens.insert(tokens.end(), part.begin(), part.end());
+  }
+  // nanoGPT's split: the first floor(0.9 n) train.
+  auto n = static_cast<double>(tokens.size());
+  auto trainCount = static_cast<size_t>(std::floor(n * (1.0 - o.validationFraction)));
+  TG_RETURN_IF_ERROR(makeFolders(folder));
+  std::span<const int32_t> all = tokens;
+  TG_RETURN_IF_ERROR(tokenizer.save(folder + "/tokenizer.json"));
+  TG_RETURN_IF_ERROR(TokenFile::write(folder + "/validation.tokens", all.subspan(trainCount), tokenizer.vocabulary()));
+  TG_RETURN_IF_ERROR(TokenFile::write(folder + "/train.tokens", all.first(trainCount), tokenizer.vocabulary()));
+  return PrepareReport{static_cast<int64_t>(views.size()), text.skippedFiles,
+                       text.sizeBytes(),                   static_cast<int64_t>(trainCount),
+                       static_cast<int64_t>(tokens.size() - trainCount), tokenizer.vocabulary()};
+}
+
+} // namespace tegula

@@ -1,0 +1,162 @@
+// Tokenizers, token files, and the order and cutting of batches.
+#include "TemporaryFolder.h"
+#include "data/Dataset.h"
+#include <gmock/gmock.h>
+#include <numeric>
+#include <set>
+
+using namespace tegula;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::string text(const Status& s) { return std::string(message(s)); }
+
+TEST(Tokenizer, CharactersAreSortedCodePoints) {
+  std::string_view texts[] = {"bé€a b"};
+  Tokenizer t = Tokenizer::characters(texts);
+  EXPECT_EQ(t.vocabulary(), 5); // ' ', a, b, é, €
+  EXPECT_THAT(*t.encode("ab €é"), ElementsAre(1, 2, 0, 4, 3));
+  EXPECT_EQ(t.decode(*t.encode("b€é a")), "b€é a");
+  EXPECT_THAT(text(t.encode("abx").status()), HasSubstr("'x' at offset 2 is not among the 5 characters"));
+}
+
+TEST(Tokenizer, BytesTakeAnything) {
+  Tokenizer t = Tokenizer::bytes();
+  EXPECT_EQ(t.vocabulary(), 256);
+  EXPECT_EQ(t.decode(*t.encode("\xff\n")), "\xff\n");
+}
+
+TEST(Tokenizer, JsonReadsBackTheSame) {
+  std::string_view texts[] = {"a\"\\\n\t é€"};
+  for (bool boundary : {false, true})
+    for (const Tokenizer& t : {Tokenizer::bytes(boundary), Tokenizer::characters(texts, boundary)}) {
+      auto back = Tokenizer::fromJson(t.toJson(), "t.json");
+      ASSERT_TRUE(back.ok()) << back.status();
+      EXPECT_TRUE(*back == t);
+      EXPECT_EQ(back->boundary(), boundary ? t.vocabulary() - 1 : -1);
+    }
+  EXPECT_THAT(text(Tokenizer::fromJson("{}", "t.json").status()), HasSubstr("t.json: is not a tokenizer file"));
+}
+
+TEST(TokenFile, KeepsTokensAndFindsDamage) {
+  TemporaryFolder f;
+  for (int64_t vocabulary : {7, 70000}) {
+    std::vector<int32_t> tokens{0, 3, 6, static_cast<int32_t>(vocabulary) - 1};
+    std::string path = f.path("t.tokens");
+    ASSERT_TRUE(TokenFile::write(path, tokens, vocabulary).ok());
+    auto file = TokenFile::open(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    std::vector<int32_t> back(4);
+    file->read(0, back);
+    EXPECT_EQ(back, tokens);
+    std::string bytes = *readFile(path);
+    std::string damaged = bytes;
+    damaged.back() ^= 1;
+    ASSERT_TRUE(writeFileAtomically(path, damaged).ok());
+    EXPECT_THAT(text(TokenFile::open(path).status()), HasSubstr("checksum does not match"));
+    ASSERT_TRUE(writeFileAtomically(path, std::string_view(bytes).substr(0, bytes.size() - 2)).ok());
+    EXPECT_THAT(text(TokenFile::open(path).status()), HasSubstr("cut short"));
+    ASSERT_TRUE(writeFileAtomically(path, std::string_view("hello")).ok());
+    EXPECT_THAT(text(TokenFile::open(path).status()), HasSubstr("is not a token file"));
+  }
+  std::vector<int32_t> outside{7};
+  EXPECT_THAT(text(TokenFile::write(f.path("x"), outside, 7)), HasSubstr("token 7 at position 0 is outside"));
+}
+
+TEST(Order, EveryEpochIsAPermutation) {
+  for (int64_t count : {1, 2, 3, 17, 64, 1000})
+    for (int64_t epoch : {0, 1, 5}) {
+      std::set<int64_t> seen;
+      for (int64_t i = 0; i < count; ++i) seen.insert(permuted(42, epoch, i, count));
+      EXPECT_EQ(seen.size(), static_cast<size_t>(count));
+      EXPECT_EQ(*seen.begin(), 0);
+      EXPECT_EQ(*seen.rbegin(), count - 1);
+    }
+}
+
+TEST(Order, EpochsAndSeedsDiffer) {
+  auto order = [](uint64_t seed, int64_t epoch) {
+    std::vector<int64_t> all;
+    for (int64_t i = 0; i < 100; ++i) all.push_back(permuted(seed, epoch, i, 100));
+    return all;
+  };
+  EXPECT_NE(order(1, 0), order(1, 1));
+  EXPECT_NE(order(1, 0), order(2, 0));
+  std::vector<int64_t> identity(100);
+  std::iota(identity.begin(), identity.end(), 0);
+  EXPECT_NE(order(1, 0), identity);
+}
+
+TEST(Order, WindowsStayInsideAndDoNotOverlap) {
+  for (int64_t tokens : {9, 16, 17, 100, 1003}) {
+    int64_t T = 8;
+    DataOrder order(3, tokens, T);
+    for (int64_t epoch = 0; epoch < 3; ++epoch) {
+      std::set<int64_t> starts;
+      for (int64_t i = 0; i < order.windowsPerEpoch(); ++i) {
+        int64_t o = order.offsetOf(epoch * order.windowsPerEpoch() + i);
+        EXPECT_GE(o, 0);
+        EXPECT_LE(o + T + 1, tokens);
+        starts.insert(o);
+      }
+      ASSERT_EQ(starts.size(), static_cast<size_t>(order.windowsPerEpoch()));
+      int64_t last = -T;
+      for (int64_t o : starts) {
+        EXPECT_GE(o - last, T);
+        last = o;
+      }
+    }
+  }
+}
+
+TEST(Dataset, ValidationIsWholeWithARaggedEnd) {
+  TemporaryFolder f;
+  std::string all;
+  for (int i = 0; i < 1000; ++i) all += static_cast<char>('a' + i % 26);
+  f.write("t.txt", all);
+  auto report = prepareDataset(f.path("t.txt"), f.path("data"), {.tokenizer = "char"});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->trainTokens, 900);
+  EXPECT_EQ(report->validationTokens, 100);
+  EXPECT_EQ(report->vocabulary, 26);
+  auto data = Dataset::open(f.path("data"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  int64_t B = 4, T = 8, counted = 0;
+  std::vector<int32_t> labels;
+  EXPECT_EQ(data->validationBatches(B, T), 4); // 99 predictions: 13 windows, the last of 3
+  for (int64_t i = 0; i < data->validationBatches(B, T); ++i) {
+    Batch b = data->validationBatch(i, B, T);
+    counted += b.counted;
+    for (int64_t j = 0; j < B * T; ++j)
+      if (int32_t label = b.labels.as<int32_t>()[j]; label != Batch::kIgnored) {
+        labels.push_back(label);
+        EXPECT_EQ(label, (b.tokens.as<int32_t>()[j] + 1) % 26);
+      }
+  }
+  EXPECT_EQ(counted, 99);
+  ASSERT_EQ(labels.size(), 99u);
+  for (int64_t i = 0; i < 99; ++i) EXPECT_EQ(labels[i], data->validation[i + 1]);
+}
+
+TEST(Dataset, TrainBatchLabelsAreTheNextTokens) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(300, 'x') + "yz");
+  f.write("b.txt", "hello");
+  ASSERT_TRUE(prepareDataset(f.path(), f.path("data"), {}).ok());
+  auto data = Dataset::open(f.path("data"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->tokenizer.vocabulary(), 257);
+  DataOrder order(1, data->train.size(), 16);
+  Batch b = data->trainBatch(order, 5, 3, 16);
+  for (int64_t row = 0; row < 3; ++row)
+    for (int64_t t = 0; t < 16; ++t) {
+      int64_t at = order.offsetOf(5 + row) + t;
+      EXPECT_EQ(b.tokens.as<int32_t>()[row * 16 + t], data->train[at]);
+      EXPECT_EQ(b.labels.as<int32_t>()[row * 16 + t], data->train[at + 1]);
+    }
+  EXPECT_THAT(text(data->checkLength(4, 64)), HasSubstr("one validation batch needs local_batch_size 4 x seq_len 64 + 1 = 257"));
+}
+
+} // namespace

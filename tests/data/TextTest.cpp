@@ -1,0 +1,66 @@
+// Reading text: what is taken, in which order, and the words with which the rest is refused.
+#include "TemporaryFolder.h"
+#include "data/Text.h"
+#include <gmock/gmock.h>
+
+using namespace tegula;
+using testing::HasSubstr;
+
+namespace {
+
+std::string refusal(const std::string& path) {
+  auto r = readTextDocuments(path);
+  return r.ok() ? "accepted" : std::string(message(r.status()));
+}
+
+TEST(Text, FolderIsReadInSortedOrderWithoutHiddenFiles) {
+  TemporaryFolder f;
+  f.write("b.txt", "B");
+  f.write("a/z.md", "Z");
+  f.write("a.txt", "A");
+  f.write(".hidden.txt", "no");
+  f.write(".git/x.txt", "no");
+  f.write("picture.png", "no");
+  f.write("empty.txt", "");
+  auto r = readTextDocuments(f.path());
+  ASSERT_TRUE(r.ok()) << r.status();
+  std::string all;
+  for (const auto& d : r->documents) all += d.text;
+  EXPECT_EQ(all, "AZB"); // "a.txt" < "a/z.md" < "b.txt": '.' comes before '/'
+  EXPECT_EQ(r->skippedFiles, 4);
+}
+
+TEST(Text, RefusesWithTheWayOut) {
+  TemporaryFolder f;
+  f.write("empty.txt", "");
+  f.write("latin.txt", "caf\xe9 noir");
+  f.write("binary.txt", std::string("ab\0cd", 5));
+  f.write("folder/a.bin", "x");
+  EXPECT_THAT(refusal(f.path("empty.txt")), HasSubstr("is empty; give a text"));
+  EXPECT_THAT(refusal(f.path("latin.txt")), HasSubstr("byte 0xe9 at offset 3 is not UTF-8; convert the file, for example: iconv"));
+  EXPECT_THAT(refusal(f.path("binary.txt")), HasSubstr("byte 2 is NUL, so this is a binary file"));
+  EXPECT_THAT(refusal(f.path("folder")), HasSubstr("found no text (1 other files left out); files must end in .txt"));
+  EXPECT_THAT(refusal(f.path("none")), HasSubstr("no such file or folder"));
+}
+
+TEST(Utf8, FindsEveryKindOfIllFormedSequence) {
+  EXPECT_EQ(findInvalidUtf8("h\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), std::string_view::npos);
+  struct {
+    std::string_view text;
+    size_t offset;
+  } bad[] = {{"a\x80", 1},         {"ab\xc0\xaf", 2},     {"\xe0\x80\xaf", 0},     {"\xed\xa0\x80", 0},
+             {"\xf4\x90\x80\x80", 0}, {"x\xf8\x88\x80\x80\x80", 1}, {"ok\xe2\x82", 2}, {"\xc3(", 0}};
+  for (const auto& b : bad) EXPECT_EQ(findInvalidUtf8(b.text), b.offset);
+}
+
+TEST(Utf8, HoldsBackOnlyWhatCanBeCompleted) {
+  EXPECT_EQ(incompleteUtf8Tail("abc"), 0u);
+  EXPECT_EQ(incompleteUtf8Tail(""), 0u);
+  EXPECT_EQ(incompleteUtf8Tail("a\xc3"), 1u);
+  EXPECT_EQ(incompleteUtf8Tail("a\xe2\x82"), 2u);
+  EXPECT_EQ(incompleteUtf8Tail("a\xf0\x9f\x98"), 3u);
+  EXPECT_EQ(incompleteUtf8Tail("a\xf0\x9f\x98\x80"), 0u);
+  EXPECT_EQ(incompleteUtf8Tail("a\x80"), 0u); // no character begins like that: nothing to wait for
+}
+
+} // namespace

@@ -43,6 +43,9 @@ function(tegula_test name)
     set(ARG_TIMEOUT 300)
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT sources)
+    return() # no tests here
+  endif()
   add_executable(test_${name} ${sources})
   target_link_libraries(test_${name} PRIVATE tegula_options ${ARG_DEPENDS} GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE TEGULA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"

@@ -21,6 +21,12 @@ template <typename T> const T& require(const AttrValue* value) {
 
 } // namespace
 
+bool sameValue(const AttrValue& a, const AttrValue& b) {
+  const double *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
+  if (x && y) return std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(*y);
+  return a == b;
+}
+
 void Attributes::set(Symbol name, AttrValue value) {
   auto it = std::lower_bound(entries_.begin(), entries_.end(), name, nameLess);
   if (it != entries_.end() && it->first == name)

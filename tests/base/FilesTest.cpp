@@ -1,0 +1,87 @@
+// Files: what was written is there completely or not at all; errors name the path and the reason; locks exclude.
+#include "base/Files.h"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tegula {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FilesTest : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_TRUE(makeFolders(folder_).ok()); }
+  void TearDown() override { ASSERT_TRUE(removeAll(folder_).ok()); }
+  std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  std::string folder_ = temporaryName(testing::TempDir() + "tegula-files");
+};
+
+TEST_F(FilesTest, WritesAndReadsBack) {
+  ASSERT_TRUE(writeFileAtomically(path("a"), std::string_view("one\0two", 7)).ok());
+  EXPECT_EQ(readFile(path("a")).value(), std::string("one\0two", 7));
+  ASSERT_TRUE(writeFileAtomically(path("a"), std::string_view()).ok());
+  EXPECT_EQ(readFile(path("a")).value(), "");
+  ASSERT_TRUE(appendFile(path("a"), "x").ok());
+  ASSERT_TRUE(appendFile(path("a"), "y").ok());
+  EXPECT_EQ(readFile(path("a")).value(), "xy");
+  EXPECT_EQ(fileSizeBytes(path("a")).value(), 2);
+  EXPECT_THAT(listFolder(folder_).value(), ElementsAre("a")); // nothing is left beside it
+}
+
+TEST_F(FilesTest, FailedWriteLeavesTheOldContents) {
+  ASSERT_TRUE(makeFolders(path("target/full")).ok()); // a folder that is not empty cannot be replaced
+  Status status = writeFileAtomically(path("target"), std::string_view("x"));
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(message(status)), HasSubstr(path("target")));
+  EXPECT_THAT(listFolder(folder_).value(), ElementsAre("target"));
+}
+
+TEST_F(FilesTest, ErrorsNameThePathAndTheReason) {
+  Status status = readFile(path("missing")).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(message(status), "cannot open " + path("missing") + ": No such file or directory");
+  EXPECT_THAT(std::string(message(readFile(folder_).status())), HasSubstr("Is a directory"));
+  EXPECT_THAT(std::string(message(MappedFile::open(folder_).status())), HasSubstr("Is a directory"));
+  EXPECT_FALSE(listFolder(path("missing")).ok());
+  EXPECT_FALSE(writeFileAtomically(path("no/folder"), std::string_view("x")).ok());
+}
+
+TEST_F(FilesTest, ListsInByteOrder) {
+  for (const char* name : {"b", "a", "B", ".hidden", "10", "9"})
+    ASSERT_TRUE(writeFileAtomically(path(name), std::string_view()).ok());
+  EXPECT_THAT(listFolder(folder_).value(), ElementsAre(".hidden", "10", "9", "B", "a", "b"));
+}
+
+TEST_F(FilesTest, MapsFilesOfAnySize) {
+  for (size_t size : {0u, 1u, 4097u}) {
+    std::string text(size, 'q');
+    ASSERT_TRUE(writeFileAtomically(path("m"), text).ok());
+    auto mapped = MappedFile::open(path("m")).value();
+    ASSERT_TRUE(removeFile(path("m")).ok()); // the mapping outlives the name
+    EXPECT_EQ(std::string(mapped->bytes().begin(), mapped->bytes().end()), text);
+  }
+}
+
+TEST_F(FilesTest, LocksExcludeOtherHoldersAndProcesses) {
+  auto held = FileLock::acquire(path("lock"));
+  ASSERT_TRUE(held.ok());
+  EXPECT_THAT(std::string(message(FileLock::tryAcquire(path("lock")).status())), HasSubstr("is locked"));
+  pid_t child = fork();
+  if (child == 0) _exit(FileLock::tryAcquire(path("lock")).ok() ? 1 : 0);
+  int result = 1;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+  {
+    FileLock released = std::move(held).value();
+  }
+  EXPECT_TRUE(FileLock::tryAcquire(path("lock")).ok());
+}
+
+TEST_F(FilesTest, TemporaryNamesDiffer) { EXPECT_NE(temporaryName("x"), temporaryName("x")); }
+
+} // namespace
+} // namespace tegula

@@ -10,28 +10,36 @@
 namespace tegula {
 
 class Compiler;
+class Recorder;
 struct Target;
 
 struct SessionOptions {
   std::string device = "cpu"; // backend name, or path of a plugin
   std::string target;         // empty: detected, or TEGULA_TARGET
-  int threads = 0;            // 0: the cores this process may use
+  int threads = 0;            // 0: TEGULA_THREADS, else the cores this process may use
   PrecisionPolicy precision;
   enum class Fallback { Error, Host } fallback = Fallback::Error;
   std::string cacheFolder;    // empty: TEGULA_CACHE, else $XDG_CACHE_HOME/tegula, else ~/.cache/tegula
   int64_t cacheLimitBytes = int64_t(1) << 30;
+  int64_t memoryLimitBytes = 0; // of all device buffers; 0: what the device has
+  bool checkArena = false;      // inspect the arena after every run (slow): also TEGULA_CHECK_ARENA=1
 };
 
 struct SessionStats {
   int64_t plansMade = 0, kernelsCompiled = 0, kernelsFromCache = 0, kernelsReference = 0;
   int64_t distinctKernels = 0; // of the last plan evaluated
   int64_t arenaBytes = 0, stateBytes = 0, peakBytes = 0;
+  int64_t arenaUsedBytes = 0; // of the last checked run: highest byte written, and one
   double planFlops = 0; // matrix-product flops of the last plan evaluated
 };
 
 class Session {
 public:
   static StatusOr<std::unique_ptr<Session>> create(const SessionOptions&);
+  /// With a compiler and operators of the caller (test doubles, several sessions on one library). Not calibrated; `compiler` may be null,
+  /// then everything needs Fallback::Host.
+  static StatusOr<std::unique_ptr<Session>> create(const SessionOptions&, std::shared_ptr<const OperatorLibrary>,
+                                                   std::unique_ptr<Compiler> compiler);
   ~Session();
 
   /// Data for one evaluation: copied into a device buffer when a plan that uses it runs. The array must stay unchanged until then.
@@ -52,8 +60,12 @@ public:
   /// Module path prefix of what is recorded from here on ("layers.0"); see Scope.
   void pushScope(std::string_view name);
   void popScope();
+  /// A number for a random primitive recorded here: a hash of the module path and of how many were asked for at it in this
+  /// recording, so that it is the same at every step, on every rank and for any number of threads.
+  int64_t randomStream();
 
-  /// Runs one plan for every live result and pending assignment; `results` can be read afterwards.
+  /// Runs one plan for `results` and all pending assignments, then starts a new recording; `results` can be read
+  /// until the next evaluate(). What neither needs is not computed.
   /// Fails: the first recording error; a plan that does not fit; a kernel that cannot be compiled.
   Status evaluate(std::span<const Tensor> results);
   /// The value of a result of the last evaluate().
@@ -65,13 +77,16 @@ public:
 
   const SessionStats& stats() const;
   const Plan* lastPlan() const;
-  /// "kernels: compiled 41, from cache 0, reference 0"
+  /// "kernels: compiled 41, from cache 0, reference 0", counted since the session began
   std::string kernelLine() const;
   const Target& target() const;
-  const Compiler& compiler() const;
+  const Compiler& compiler() const; // Requires: the session has one (it was created without Fallback::Host)
   std::shared_ptr<const OperatorLibrary> library() const;
   /// FLOP/s of the whole device for matrix products in `compute` (runtime/Calibrate).
   StatusOr<double> peakFlops(DType compute);
+
+  /// For the functions of Tensor.h.
+  Recorder& recorder();
 
   struct Impl;
 

@@ -1,0 +1,79 @@
+// What a recording becomes: something that runs again and again. A PlanExecutable is a plan on the device, a HostExecutable the
+// whole graph on the reference evaluator (only where the session was told to fall back).
+#pragma once
+
+#include "graph/Plan.h"
+#include "runtime/Context.h"
+#include "runtime/Recorder.h"
+
+namespace tegula {
+
+/// Where a graph input's value comes from at every run.
+struct InputBinding {
+  InputKind kind = InputKind::Data;
+  int32_t slot = 0; // number of the data or scalar in the recording, or of the state
+  TensorType type;
+};
+
+class Executable {
+public:
+  virtual ~Executable() = default;
+  /// Takes data and scalars from the recording, runs, updates states; blocks until done.
+  virtual Status run(const Recording&) = 0;
+  /// Copies output `i` (row-major) to `destination`. Requires: run() was the last run of the session.
+  virtual Status read(int i, void* destination) const = 0;
+  virtual const TensorType& outputType(int i) const = 0;
+  virtual const Plan* plan() const { return nullptr; }
+};
+
+/// Every argument of every dispatch is resolved when the list is recorded; a run copies inputs, submits one list and
+/// waits. It allocates nothing and faults no page.
+class PlanExecutable final : public Executable {
+public:
+  /// Compiles missing kernels and reserves memory. Fails: a kernel that cannot be compiled; memory that does not suffice.
+  static StatusOr<std::unique_ptr<PlanExecutable>> create(Context&, Plan, std::vector<InputBinding>);
+  ~PlanExecutable() override;
+  Status run(const Recording&) override;
+  Status read(int i, void* destination) const override;
+  const TensorType& outputType(int i) const override { return plan_.outputs[i]; }
+  const Plan* plan() const override { return &plan_; }
+
+private:
+  PlanExecutable(Context& context, Plan plan, std::vector<InputBinding> inputs)
+      : context_(context), plan_(std::move(plan)), inputs_(std::move(inputs)) {}
+  Status layOut();
+  Status recordList();
+  Status appendStep(const PlanStep&);
+  tg_binding resolve(const BufferRef&) const;
+  Status writeInputs(const Recording&);
+  Status runChecked();
+
+  Context& context_;
+  Plan plan_;
+  std::vector<InputBinding> inputs_;
+  std::vector<const Kernel*> kernels_;
+  Buffer staging_; // data and scalar inputs, outputs with a place of their own, constants
+  std::vector<int64_t> inputOffsets_, outputOffsets_, constantOffsets_;
+  CommandList list_;
+  uint64_t arenaVersion_ = 0; // for which list_ was recorded
+};
+
+class HostExecutable final : public Executable {
+public:
+  HostExecutable(Context& context, Graph graph, std::vector<InputBinding> inputs)
+      : context_(context), graph_(std::move(graph)), inputs_(std::move(inputs)) {}
+  Status run(const Recording&) override;
+  Status read(int i, void* destination) const override;
+  const TensorType& outputType(int i) const override { return outputs_[i].type(); }
+
+private:
+  Context& context_;
+  Graph graph_;
+  std::vector<InputBinding> inputs_;
+  std::vector<HostArray> outputs_;
+};
+
+/// Writes one number in type `d` to `destination` (at most 8 bytes), rounded once.
+void encodeScalar(double value, DType d, void* destination);
+
+} // namespace tegula

@@ -16,7 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include <cstring>
 #include <map>
-#include <set>
+#include <optional>
 
 namespace tegula {
 namespace {
@@ -29,66 +29,104 @@ struct Line {
 
 std::string hex(uint64_t value) { return fmt::format("{:#x}", value); }
 
-} // namespace
-
-StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) {
+StatusOr<tg_cpu_image_header> readHeader(const CodeImage& image) {
   tg_cpu_image_header header;
   if (image.bytes.size() < sizeof header)
     return invalid("code image: {} bytes are fewer than its header", image.bytes.size());
   std::memcpy(&header, image.bytes.data(), sizeof header);
-  if (header.magic != TG_CPU_IMAGE_MAGIC || header.code_offset + header.code_bytes > image.bytes.size())
+  if (header.magic != TG_CPU_IMAGE_MAGIC || header.code_offset > image.bytes.size() ||
+      header.code_bytes > image.bytes.size() - header.code_offset)
     return invalid("code image: not a cpu-image-1, or cut short at {} bytes", image.bytes.size());
+  return header;
+}
 
-  TG_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeTargetMachine(target));
-  const llvm::MCSubtargetInfo& subtarget = *machine->getMCSubtargetInfo();
-  const llvm::MCInstrInfo& instructions = *machine->getMCInstrInfo();
-  const llvm::MCRegisterInfo& registers = *machine->getMCRegisterInfo();
-  const llvm::MCAsmInfo& syntax = *machine->getMCAsmInfo();
-  const llvm::Target& description = machine->getTarget();
-  llvm::MCContext context(machine->getTargetTriple(), &syntax, &registers, &subtarget);
-  std::unique_ptr<llvm::MCDisassembler> decoder(description.createMCDisassembler(subtarget, context));
-  std::unique_ptr<llvm::MCInstrAnalysis> analysis(description.createMCInstrAnalysis(&instructions));
-  std::unique_ptr<llvm::MCInstPrinter> printer(
-      description.createMCInstPrinter(machine->getTargetTriple(), /*Intel*/ 1, syntax, instructions, registers));
-  printer->setPrintImmHex(true);
-
-  // First pass: decode, and collect the targets of branches so that they can be labels.
-  std::vector<Line> lines;
-  std::map<uint64_t, int> labels;
-  const llvm::ArrayRef<uint8_t> bytes(image.bytes);
-  for (uint64_t at = header.code_offset, end = at + header.code_bytes; at < end;) {
-    Line line{at, {}, 0};
-    if (decoder->getInstruction(line.instruction, line.size, bytes.slice(at, end - at), at, llvm::nulls()) !=
-        llvm::MCDisassembler::Success)
-      return internal("code image: no instruction of {} at {}", target.name, hex(at));
-    uint64_t branch = 0;
-    if (analysis->evaluateBranch(line.instruction, at, line.size, branch)) labels[branch] = 0;
-    at += line.size;
-    lines.push_back(std::move(line));
+/// LLVM's descriptions of a target's machine code, and what reads and prints it.
+struct MachineCode {
+  static StatusOr<std::unique_ptr<MachineCode>> create(const Target& target) {
+    TG_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeTargetMachine(target));
+    return std::make_unique<MachineCode>(std::move(machine));
   }
+  explicit MachineCode(std::unique_ptr<llvm::TargetMachine> m)
+      : machine(std::move(m)), subtarget(*machine->getMCSubtargetInfo()),
+        context(machine->getTargetTriple(), machine->getMCAsmInfo(), machine->getMCRegisterInfo(), &subtarget),
+        decoder(machine->getTarget().createMCDisassembler(subtarget, context)),
+        analysis(machine->getTarget().createMCInstrAnalysis(machine->getMCInstrInfo())),
+        printer(machine->getTarget().createMCInstPrinter(machine->getTargetTriple(), /*Intel*/ 1,
+                                                         *machine->getMCAsmInfo(), *machine->getMCInstrInfo(),
+                                                         *machine->getMCRegisterInfo())) {
+    printer->setPrintImmHex(true);
+  }
+
+  StatusOr<std::vector<Line>> decode(const CodeImage& image, const tg_cpu_image_header& header) {
+    std::vector<Line> lines;
+    const llvm::ArrayRef<uint8_t> bytes(image.bytes);
+    for (uint64_t at = header.code_offset, end = at + header.code_bytes; at < end;) {
+      Line line{at, {}, 0};
+      if (decoder->getInstruction(line.instruction, line.size, bytes.slice(at, end - at), at, llvm::nulls()) !=
+          llvm::MCDisassembler::Success)
+        return internal("code image: no instruction at {}", hex(at));
+      at += line.size;
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+  /// The address that a branch goes to.
+  std::optional<uint64_t> branchTarget(const Line& l) const {
+    uint64_t to = 0;
+    if (!analysis->evaluateBranch(l.instruction, l.address, l.size, to)) return std::nullopt;
+    return to;
+  }
+
+  std::unique_ptr<llvm::TargetMachine> machine;
+  const llvm::MCSubtargetInfo& subtarget;
+  llvm::MCContext context;
+  std::unique_ptr<llvm::MCDisassembler> decoder;
+  std::unique_ptr<llvm::MCInstrAnalysis> analysis;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+};
+
+/// Branch targets, numbered in the order of their addresses.
+std::map<uint64_t, int> numberLabels(const MachineCode& code, const std::vector<Line>& lines) {
+  std::map<uint64_t, int> labels;
+  for (const Line& l : lines)
+    if (auto to = code.branchTarget(l)) labels[*to] = 0;
   int next = 0;
   for (auto& label : labels) label.second = next++;
+  return labels;
+}
 
-  // Second pass: print.
+} // namespace
+
+StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) {
+  TG_ASSIGN_OR_RETURN(const tg_cpu_image_header header, readHeader(image));
+  TG_ASSIGN_OR_RETURN(std::unique_ptr<MachineCode> code, MachineCode::create(target));
+  TG_ASSIGN_OR_RETURN(const std::vector<Line> lines, code->decode(image, header));
+  const std::map<uint64_t, int> labels = numberLabels(*code, lines);
   std::string text;
   llvm::raw_string_ostream stream(text);
   for (const Line& line : lines) {
     if (line.address == header.entry_offset) stream << "entry:\n";
     if (auto label = labels.find(line.address); label != labels.end()) stream << "L" << label->second << ":\n";
-    uint64_t branch = 0;
-    std::string body;
-    llvm::raw_string_ostream bodyStream(body);
-    printer->printInst(&line.instruction, line.address, "", subtarget, bodyStream);
-    stream << body;
-    if (analysis->evaluateBranch(line.instruction, line.address, line.size, branch) && labels.count(branch))
-      stream << "  # L" << labels[branch];
-    else if (auto memory =
-                 analysis->evaluateMemoryOperandAddress(line.instruction, &subtarget, line.address, line.size);
+    code->printer->printInst(&line.instruction, line.address, "", code->subtarget, stream);
+    if (auto to = code->branchTarget(line); to && labels.contains(*to))
+      stream << "  # L" << labels.at(*to);
+    else if (auto memory = code->analysis->evaluateMemoryOperandAddress(line.instruction, &code->subtarget,
+                                                                        line.address, line.size);
              memory && *memory >= header.constants_offset && *memory < header.image_bytes)
       stream << "  # constants+" << hex(*memory - header.constants_offset);
     stream << "\n";
   }
   return text;
+}
+
+StatusOr<int64_t> countEvexInstructions(const CodeImage& image, const Target& target) {
+  constexpr uint8_t evexPrefix = 0x62; // nothing else in 64-bit mode starts with it, and no other prefix precedes it
+  TG_ASSIGN_OR_RETURN(const tg_cpu_image_header header, readHeader(image));
+  TG_ASSIGN_OR_RETURN(std::unique_ptr<MachineCode> code, MachineCode::create(target));
+  TG_ASSIGN_OR_RETURN(const std::vector<Line> lines, code->decode(image, header));
+  int64_t count = 0;
+  for (const Line& l : lines) count += image.bytes[l.address] == evexPrefix;
+  return count;
 }
 
 } // namespace tegula

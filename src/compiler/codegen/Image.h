@@ -32,4 +32,7 @@ StatusOr<CodeImage> linkImage(std::span<const uint8_t> object, std::string_view 
 /// The whole code of an image as assembly text: labels for branch targets, addresses of constants as `constants+0x40`.
 StatusOr<std::string> disassemble(const CodeImage&, const Target&);
 
+/// How many instructions have the EVEX encoding (AVX-512 and later): none may be in an image for x86-64-v3.
+StatusOr<int64_t> countEvexInstructions(const CodeImage&, const Target&);
+
 } // namespace tegula

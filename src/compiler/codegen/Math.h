@@ -7,12 +7,12 @@
 //
 // | function | f32 | f64 | special values and range |
 // |---|---|---|---|
-// | exp | 1 | 2 | overflow: infinity; underflow: exact subnormals, then 0 |
+// | exp | 2 | 2 | overflow: infinity; underflow: exact subnormals, then 0 |
 // | log | 1 | 2 | 0: -infinity; negative: NaN; subnormal arguments are exact |
-// | tanh | 2 | 3 | relative near 0; keeps -0 |
-// | erf | 2 | 4 | relative near 0; keeps -0 |
-// | sin cos | 2 | 2 | f32: every argument; f64: beyond 2^51 in magnitude NaN; infinity: NaN |
-// | pow | 1 | 16 | special values as C's pow |
+// | tanh | 3 | 3 | relative near 0; keeps -0 |
+// | erf | 2 | 2 | relative near 0; keeps -0 |
+// | sin cos | 2 | 2 | f32: every argument; f64: from 2^45 in magnitude on NaN; infinity: NaN |
+// | pow | 1 | 4 | special values as C's pow |
 //
 // The coefficients come from MathCoefficients.py (minimax fits). Explicit fused multiply-adds are used inside; nothing
 // traps. Threads: as the builder.

@@ -86,11 +86,11 @@ def fit(name, kind, f, weight, lo, hi, degree):
 
 
 def table():
-    """2^k * 2/pi mod 4 as pairs (high, low) for k = 30 .. 127: the arguments of sin and cos that are large f32."""
+    """2^(k-23) * 2/pi mod 4 as pairs (high, low) for k = 30 .. 127: the exponents of large f32, whose last bit is 2^(k-23)."""
     mp.dps = 120
     print("inline constexpr double kTwoOverPiShifted[] = {")
     for k in range(30, 128):
-        x = mpf(2) ** k * 2 / pi
+        x = mpf(2) ** (k - 23) * 2 / pi
         x -= 4 * floor(x / 4)
         high = mpf(float(x))
         print(f"    {float(high):.17g}, {float(x - high):.17g},")

@@ -4,6 +4,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -75,6 +76,17 @@ void setAttributes(llvm::Module& module, const Target& target, std::string_view 
   }
 }
 
+/// MLIR's vector.fma becomes llvm.fmuladd, which LLVM may split; here a fused multiply-add always rounds once.
+void fuseMultiplyAdds(llvm::Module& module) {
+  for (llvm::Function& declared : llvm::make_early_inc_range(module)) {
+    if (declared.getIntrinsicID() != llvm::Intrinsic::fmuladd) continue;
+    llvm::Function* fma =
+        llvm::Intrinsic::getOrInsertDeclaration(&module, llvm::Intrinsic::fma, {declared.getReturnType()});
+    declared.replaceAllUsesWith(fma);
+    declared.eraseFromParent();
+  }
+}
+
 /// LLVM's -O2 without what our own lowering has already decided (vector width, unrolling, interleaving).
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
@@ -122,6 +134,7 @@ StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Targe
   module.setTargetTriple(machine->getTargetTriple());
   module.setDataLayout(machine->createDataLayout());
   setAttributes(module, target, entry);
+  fuseMultiplyAdds(module);
   optimise(module, *machine);
   if (optimised) {
     llvm::raw_string_ostream stream(*optimised);

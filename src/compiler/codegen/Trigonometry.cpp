@@ -2,9 +2,9 @@
 //
 // | arguments | reduction |
 // |---|---|
-// | magnitude < 2^30 (f32), < 2^51 (f64) | n = round(2x/pi); r = x - n c1 - n c2 - n c3 by fused multiply-adds (Cody
-// and Waite) | | larger f32 | x = m 2^k, 1 <= m < 2: r = (m T[k] mod 1) pi/2 with T[k] = 2^k 2/pi mod 4 in two doubles
-// (Payne and Hanek) |
+// | below 2^30 (f32), 2^45 (f64) | n = round(2x/pi); r = x - n c1 - n c2 - n c3 by fused multiply-adds (Cody, Waite) |
+// | larger f32 | x = m 2^k: r = (m T[k] mod 1) pi/2, T[k] = 2^k 2/pi mod 4 in two doubles (Payne, Hanek) |
+// | larger f64 | NaN: no tensor that trains holds such angles, and the table would be 25 KB a kernel |
 //
 // In the first the product n c1 less x is exact: both are multiples of 2^-52 and the difference is below 1.
 #include "compiler/codegen/Trigonometry.h"
@@ -56,7 +56,7 @@ LLVM::GlobalOp shiftedTable(Lanes& d) {
 Angle reduceLarge(Lanes& d, Value x) {
   constexpr int64_t first = 30, last = 127;
   Value bits = d.bits(x), mantissa = d.integer((int64_t(1) << 52) - 1);
-  Value m = d.fromBits(d.xorBits(d.andBits(bits, mantissa), d.bits(d.number(1))));
+  Value m = d.fromBits(d.addBits(d.andBits(bits, mantissa), d.bits(d.number(0x1p23)))); // the 24 bits of an f32
   Value exponent = d.andBits(d.shiftRight(bits, 52), d.integer(0x7ff));
   Value k = d.subBits(exponent, d.integer(first + d.exponentBias()));
   k = mlir::arith::MinSIOp::create(d.b, d.loc, mlir::arith::MaxSIOp::create(d.b, d.loc, k, d.integer(0)),
@@ -75,7 +75,7 @@ Angle reduceLarge(Lanes& d, Value x) {
                                        d.b.getI32IntegerAttr(8));
   };
   Value high = load(0), low = load(1);
-  // m T: m has 24 bits and T 106, so that product + error + m low leaves 2^-80.
+  // The product is below 2^26 and exact with its error; T has 106 bits, so that 2^-80 is lost.
   Value product = d.mul(m, high), error = d.fma(m, high, d.neg(product));
   auto [n, whole] = nearest(d, product);
   Value fraction = d.add(d.sub(product, whole), d.fma(m, low, error));
@@ -87,7 +87,7 @@ Angle reduceLarge(Lanes& d, Value x) {
 
 Angle reduce(Lanes& d, Value x, bool fromF32) {
   Angle moderate = reduceModerate(d, x);
-  Value bound = d.number(fromF32 ? 0x1p30 : 0x1p51);
+  Value bound = d.number(fromF32 ? 0x1p30 : 0x1p45);
   Value isLarge = mlir::arith::XOrIOp::create(
       d.b, d.loc, d.less(d.abs(x), bound),
       mlir::arith::ConstantOp::create(

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -35,7 +34,7 @@ const mlir::DialectRegistry& registry() {
     auto* r = new mlir::DialectRegistry;
     r->insert<mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
               mlir::index::IndexDialect, mlir::LLVM::LLVMDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect,
-              mlir::vector::VectorDialect, mlir::x86vector::X86VectorDialect>();
+              mlir::vector::VectorDialect>();
     mlir::registerConvertToLLVMDependentDialectLoading(*r);
     mlir::arith::registerConvertArithToLLVMInterface(*r);
     mlir::cf::registerConvertControlFlowToLLVMInterface(*r);
@@ -65,16 +64,14 @@ private:
   mlir::ScopedDiagnosticHandler handler_;
 };
 
-Status lowerToLlvmDialect(mlir::ModuleOp module, const Target& target, const DiagnosticText& diagnostics) {
+Status lowerToLlvmDialect(mlir::ModuleOp module, const DiagnosticText& diagnostics) {
   mlir::PassManager passes(module.getContext());
   passes.enableVerifier(true);
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createSCFToControlFlowPass());
-  mlir::ConvertVectorToLLVMPassOptions vectors;
-  vectors.x86Vector = target.vectorBytes == 64;
-  passes.addPass(mlir::createConvertVectorToLLVMPass(vectors));
+  passes.addPass(mlir::createConvertVectorToLLVMPass());
   passes.addPass(mlir::createConvertToLLVMPass()); // one conversion through the dialects' own interfaces
   passes.addPass(mlir::createReconcileUnrealizedCastsPass());
   if (mlir::failed(passes.run(module))) return internal("lowering a kernel to LLVM failed: {}", diagnostics.text());
@@ -96,7 +93,7 @@ StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target& target, s
     llvm::raw_string_ostream stream(texts->mlir);
     module.print(stream);
   }
-  TG_RETURN_IF_ERROR(lowerToLlvmDialect(module, target, diagnostics));
+  TG_RETURN_IF_ERROR(lowerToLlvmDialect(module, diagnostics));
   llvm::LLVMContext context;
   auto ir = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!ir) return internal("translating kernel {} to LLVM IR failed: {}", entry, diagnostics.text());

@@ -1,0 +1,167 @@
+// Saving, finding and loading checkpoints.
+#include "train/Checkpoint.h"
+
+#include "base/Files.h"
+#include "base/Hash.h"
+#include "base/Log.h"
+#include "tensor/Safetensors.h"
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace tegula {
+namespace {
+
+constexpr std::string_view kFormat = "tegula-checkpoint-1";
+constexpr const char* kFiles[] = {"model.safetensors", "optimizer.safetensors", "config.toml", "tokenizer.json"};
+
+StatusOr<std::string> fileHash(const std::string& path) {
+  TG_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  return toHex(hash64(file->bytes()));
+}
+
+std::string manifestOf(const Checkpoint& c, const nlohmann::ordered_json& files) {
+  nlohmann::ordered_json j;
+  j["format"] = kFormat;
+  j["step"] = c.step;
+  j["updates"] = c.updates;
+  j["samples"] = c.samples;
+  j["skipped"] = c.skipped;
+  j["data_checksum"] = toHex(c.dataChecksum);
+  j["target"] = c.target;
+  j["files"] = files;
+  return j.dump(1) + "\n";
+}
+
+Status writeContents(const std::string& folder, const Checkpoint& c) {
+  TG_RETURN_IF_ERROR(makeFolders(folder));
+  TG_RETURN_IF_ERROR(writeSafetensors(folder + "/model.safetensors", {c.parameters, {{"format", "pt"}}}));
+  TG_RETURN_IF_ERROR(writeSafetensors(folder + "/optimizer.safetensors", {c.moments, {}}));
+  TG_RETURN_IF_ERROR(writeFileAtomically(folder + "/config.toml", c.configToml));
+  TG_RETURN_IF_ERROR(writeFileAtomically(folder + "/tokenizer.json", c.tokenizerJson));
+  nlohmann::ordered_json files;
+  for (const char* name : kFiles) {
+    std::string path = folder + "/" + name;
+    TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
+    TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
+    files[name] = {{"bytes", size}, {"xxh3_64", hash}};
+  }
+  TG_RETURN_IF_ERROR(writeFileAtomically(folder + "/manifest.json", manifestOf(c, files)));
+  return syncPath(folder);
+}
+
+/// The step that a folder's name says, or -1.
+int64_t stepOfName(std::string_view name) {
+  constexpr std::string_view prefix = "step-";
+  if (!name.starts_with(prefix)) return -1;
+  name.remove_prefix(prefix.size());
+  int64_t step = -1;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
+  return error == std::errc() && end == name.data() + name.size() ? step : -1;
+}
+
+void removeOld(const std::string& root, int64_t justSaved, int64_t keepLatest) {
+  std::vector<int64_t> steps = listCheckpoints(root);
+  std::erase(steps, justSaved);
+  while (keepLatest > 0 && static_cast<int64_t>(steps.size()) > keepLatest - 1) {
+    if (Status s = removeAll(checkpointFolder(root, steps.front())); !s.ok()) logWarning("checkpoint: {}", message(s));
+    steps.erase(steps.begin());
+  }
+}
+
+/// Folders that a crash left half-written.
+void removeLeftovers(const std::string& root) {
+  StatusOr<std::vector<std::string>> names = listFolder(root);
+  if (!names.ok()) return;
+  for (const std::string& name : *names)
+    if (name.starts_with("step-") && stepOfName(name) < 0) (void)removeAll(root + "/" + name);
+}
+
+Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
+  for (const char* name : kFiles) {
+    std::string path = folder + "/" + name;
+    const nlohmann::json& entry = manifest["files"][name];
+    if (!entry.is_object() || !entry.contains("bytes") || !entry.contains("xxh3_64"))
+      return invalid("{}: the manifest says nothing about {}", folder, name);
+    TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
+    if (size != entry["bytes"].get<int64_t>())
+      return invalid("{}: has {} bytes, the manifest says {}; the checkpoint is damaged, resume from another", path, size,
+                     entry["bytes"].get<int64_t>());
+    TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
+    if (hash != entry["xxh3_64"].get<std::string>())
+      return invalid("{}: has checksum {}, the manifest says {}; the checkpoint is damaged, resume from another", path, hash,
+                     entry["xxh3_64"].get<std::string>());
+  }
+  return OkStatus();
+}
+
+StatusOr<nlohmann::json> readManifest(const std::string& folder) {
+  std::string path = folder + "/manifest.json";
+  TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
+  nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
+  bool known = j.is_object() && j.value("format", "") == kFormat && j.contains("files") && j["files"].is_object();
+  for (const char* key : {"step", "updates", "samples", "skipped"})
+    known = known && j.contains(key) && j[key].is_number_integer();
+  for (const char* key : {"data_checksum", "target"}) known = known && j.contains(key) && j[key].is_string();
+  if (!known) return invalid("{}: is not a manifest of format {}", path, kFormat);
+  return j;
+}
+
+} // namespace
+
+std::string checkpointFolder(const std::string& root, int64_t step) { return fmt::format("{}/step-{}", root, step); }
+
+std::vector<int64_t> listCheckpoints(const std::string& root) {
+  std::vector<int64_t> steps;
+  if (!isFolder(root)) return steps;
+  StatusOr<std::vector<std::string>> names = listFolder(root);
+  if (!names.ok()) return steps;
+  for (const std::string& name : *names)
+    if (int64_t step = stepOfName(name); step >= 0 && fileExists(root + "/" + name + "/manifest.json")) steps.push_back(step);
+  std::ranges::sort(steps);
+  return steps;
+}
+
+StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint& c, int64_t keepLatest) {
+  std::string place = checkpointFolder(root, c.step);
+  TG_RETURN_IF_ERROR(makeFolders(root));
+  removeLeftovers(root);
+  std::string aside = temporaryName(place);
+  if (Status s = writeContents(aside, c); !s.ok()) {
+    (void)removeAll(aside);
+    return addContext(s, "checkpoint");
+  }
+  if (isFolder(place)) { // the same step again, after resuming from it
+    std::string old = temporaryName(place);
+    TG_RETURN_IF_ERROR(renameDurably(place, old));
+    TG_RETURN_IF_ERROR(renameDurably(aside, place));
+    TG_RETURN_IF_ERROR(removeAll(old));
+  } else {
+    TG_RETURN_IF_ERROR(renameDurably(aside, place));
+  }
+  removeOld(root, c.step, keepLatest);
+  return place;
+}
+
+StatusOr<Checkpoint> loadCheckpoint(const std::string& folder) {
+  TG_ASSIGN_OR_RETURN(nlohmann::json manifest, readManifest(folder));
+  TG_RETURN_IF_ERROR(verifyFiles(folder, manifest));
+  Checkpoint c;
+  c.step = manifest["step"];
+  c.updates = manifest["updates"];
+  c.samples = manifest["samples"];
+  c.skipped = manifest["skipped"];
+  c.target = manifest["target"];
+  std::string checksum = manifest["data_checksum"];
+  auto [end, error] = std::from_chars(checksum.data(), checksum.data() + checksum.size(), c.dataChecksum, 16);
+  if (error != std::errc()) return invalid("{}: data_checksum '{}' is not hexadecimal", folder, checksum);
+  TG_ASSIGN_OR_RETURN(c.configToml, readFile(folder + "/config.toml"));
+  TG_ASSIGN_OR_RETURN(c.tokenizerJson, readFile(folder + "/tokenizer.json"));
+  TG_ASSIGN_OR_RETURN(Safetensors model, readSafetensors(folder + "/model.safetensors"));
+  TG_ASSIGN_OR_RETURN(Safetensors optimizer, readSafetensors(folder + "/optimizer.safetensors"));
+  c.parameters = std::move(model.tensors);
+  c.moments = std::move(optimizer.tensors);
+  return c;
+}
+
+} // namespace tegula

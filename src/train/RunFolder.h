@@ -1,0 +1,43 @@
+// Where a run lives, and which run a command line means.
+//
+//   runs/shakespeare-1/
+//     config.toml  log.jsonl  tokenizer.json  data/ (tokens)  checkpoints/step-N/
+#pragma once
+
+#include "base/Status.h"
+#include "train/RunConfig.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tegula {
+
+struct RunFolder {
+  std::string path;
+  std::string config() const { return path + "/config.toml"; }
+  std::string log() const { return path + "/log.jsonl"; }
+  std::string tokenizer() const { return path + "/tokenizer.json"; }
+  std::string data() const { return path + "/data"; }
+  std::string checkpoints() const { return path + "/checkpoints"; }
+};
+
+/// What `tegula train` was asked for.
+struct TrainRequest {
+  std::string source;             // a config file or, with resume, a run folder; may be empty
+  std::string dataPath;           // --data
+  std::vector<std::string> sets;  // --set section.key=value
+  bool resume = false, fresh = false; // --resume, --new
+  std::optional<int64_t> stopAt;  // --stop-at: pause after this step
+};
+
+/// Reads config file, --data, --set and environment, in that order. Fails: with every error at once.
+Status resolveConfig(const TrainRequest&, RunConfig&);
+
+/// The run's folder: a new one, or with `resume` one that has checkpoints. A default name is runs/<config>-<n>.
+/// Fails: a folder that has checkpoints and neither --resume nor --new; nothing to resume.
+StatusOr<RunFolder> chooseRunFolder(const TrainRequest&, RunConfig&);
+
+/// The latest checkpoint of a run folder; a checkpoint folder is taken as it is. Fails: none there.
+StatusOr<std::string> latestCheckpoint(const std::string& runOrCheckpoint);
+
+} // namespace tegula

@@ -1,0 +1,273 @@
+// The training loop.
+#include "train/Trainer.h"
+
+#include "base/Files.h"
+#include "base/Log.h"
+#include "data/Dataset.h"
+#include "train/Checkpoint.h"
+#include "train/Evaluation.h"
+#include "train/Interrupt.h"
+#include "train/LearningRate.h"
+#include "train/Metrics.h"
+#include "train/TrainStep.h"
+#include "compiler/Target.h"
+#include <chrono>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace tegula {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+OptimizerOptions optimizerOptions(const RunConfig& c) {
+  OptimizerOptions o;
+  o.beta1 = c.optimizer.beta1;
+  o.beta2 = c.optimizer.beta2;
+  o.epsilon = c.optimizer.epsilon;
+  o.weightDecay = c.optimizer.weightDecay;
+  o.maxNorm = c.training.maxNorm;
+  o.decayAll = c.optimizer.decay == "all";
+  return o;
+}
+
+LearningRate learningRate(const RunConfig& c) {
+  return {c.optimizer.learningRate, c.schedule.minimumFactor, c.schedule.warmupSteps, c.training.steps, c.schedule.decayType};
+}
+
+/// Tokens are prepared once into the run's folder, unless [data] path is a prepared folder already.
+StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder) {
+  if (isPreparedDataset(c.data.path)) return Dataset::open(c.data.path);
+  if (!isPreparedDataset(folder.data())) {
+    TG_RETURN_IF_ERROR(prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
+  }
+  return Dataset::open(folder.data());
+}
+
+class Run {
+public:
+  Run(RunConfig config, RunFolder folder, std::optional<int64_t> stopAt, std::FILE* out)
+      : config_(std::move(config)), folder_(std::move(folder)), stopAt_(stopAt), out_(out),
+        colour_(::isatty(::fileno(out)) && !std::getenv("NO_COLOR")) {}
+
+  Status start(bool resume);
+  Status loop();
+
+private:
+  template <typename... A> void say(fmt::format_string<A...> text, A&&... args) {
+    fmt::print(out_, "{}\n", fmt::format(text, std::forward<A>(args)...));
+    std::fflush(out_);
+  }
+  Status restore();
+  void printDerived();
+  void printPlan();
+  Status oneStep();
+  Status validate();
+  Status save();
+  Status logLineToFile(const std::string& line) { return appendFile(folder_.log(), line); }
+  Throughput throughput(double seconds, int64_t tokens);
+  int64_t batch() const { return config_.training.batch; }
+  int64_t sequence() const { return config_.training.sequence; }
+
+  RunConfig config_;
+  RunFolder folder_;
+  std::optional<int64_t> stopAt_;
+  std::FILE* out_;
+  bool colour_;
+  std::optional<Dataset> data_;
+  std::optional<DataOrder> order_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Gpt> model_;
+  std::optional<TrainStep> step_;
+  LearningRate rate_;
+  double peakFlops_ = 0;
+  int64_t done_ = 0, savedAt_ = -1, skipped_ = 0, skippedInARow_ = 0;
+  bool planPrinted_ = false;
+};
+
+Status Run::start(bool resume) {
+  TG_RETURN_IF_ERROR(makeFolders(folder_.path));
+  TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_));
+  TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
+  TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
+  order_.emplace(static_cast<uint64_t>(config_.training.seed), data_->train.size(), sequence());
+  rate_ = learningRate(config_);
+  TG_ASSIGN_OR_RETURN(session_, Session::create(config_.sessionOptions()));
+  model_ = std::make_unique<Gpt>(modelConfig);
+  if (resume) {
+    TG_RETURN_IF_ERROR(restore());
+  } else {
+    TG_RETURN_IF_ERROR(model_->parameters().create(*session_, static_cast<uint64_t>(config_.training.seed)));
+    TG_ASSIGN_OR_RETURN(step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
+    TG_RETURN_IF_ERROR(removeFile(folder_.log()));
+  }
+  TG_RETURN_IF_ERROR(writeFileAtomically(folder_.config(), RunSchema(config_)->toToml()));
+  TG_RETURN_IF_ERROR(data_->tokenizer.save(folder_.tokenizer()));
+  printDerived();
+  return OkStatus();
+}
+
+Status Run::restore() {
+  std::string place = checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
+  TG_ASSIGN_OR_RETURN(Checkpoint c, loadCheckpoint(place));
+  if (c.dataChecksum != data_->checksum())
+    return failed("{}: was trained on other data than {}; give back the text it began with, or start anew with --new", place,
+                  config_.data.path);
+  TG_RETURN_IF_ERROR(addContext(model_->parameters().create(*session_, c.parameters), place));
+  TG_ASSIGN_OR_RETURN(step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
+  TG_RETURN_IF_ERROR(addContext(step_->storeMoments(c.moments, c.updates), place));
+  if (c.samples != c.step * batch())
+    return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size it began with",
+                  place, c.samples, c.step, batch());
+  if (c.target != session_->target().name)
+    logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit", place, c.target,
+               session_->target().name);
+  done_ = savedAt_ = c.step;
+  skipped_ = c.skipped;
+  TG_RETURN_IF_ERROR(truncateLog(folder_.log(), done_));
+  say("resumed from {} at step {}", place, done_);
+  return OkStatus();
+}
+
+void Run::printDerived() {
+  const GptConfig& m = model_->config();
+  say("run folder: {}", folder_.path);
+  say("model: {} parameters, {} layers, {} heads, {} wide, context {}, vocabulary {}", model_->parameters().elements(), m.layers, m.heads,
+      m.width, m.block, m.vocabulary);
+  say("data: {} training and {} validation tokens, {} steps an epoch", data_->train.size(), data_->validation.size(),
+      (order_->windowsPerEpoch() + batch() - 1) / batch());
+  say("step: {} sequences x {} tokens = {} tokens", batch(), sequence(), batch() * sequence());
+  say("optimizer: AdamW, {}", step_->decayRule());
+  say("lr: {} after {} warm-up steps, then {} to {} at step {}", config_.optimizer.learningRate, rate_.warmupSteps, rate_.decayType,
+      rate_.decayType == "constant" ? rate_.peak : rate_.peak * rate_.minimumFactor, config_.training.steps);
+  say("hardware: device {}, target {}, compute {}", config_.hardware.device, session_->target().name, config_.training.dtype);
+  DType compute = config_.training.dtype == "bf16" ? DType::BF16 : DType::F32;
+  StatusOr<double> peak = session_->peakFlops(compute);
+  if (peak.ok())
+    peakFlops_ = *peak;
+  else
+    logWarning("mfu: the peak rate could not be measured: {}", message(peak.status()));
+  say("mfu = tokens/s x (6 x matrix parameters + 12 x layers x width x seq_len = {:.4g} flop) / peak ({:.4g} flop/s of {} measured on "
+      "this device's threads)",
+      model_->trainingFlopsPerToken(sequence()), peakFlops_, config_.training.dtype);
+}
+
+void Run::printPlan() {
+  planPrinted_ = true;
+  const SessionStats& s = session_->stats();
+  constexpr double kMiB = 1 << 20;
+  say("plan: {}; arena {:.2f} MiB, states {:.2f} MiB", session_->kernelLine(), static_cast<double>(s.arenaBytes) / kMiB,
+      static_cast<double>(s.stateBytes) / kMiB);
+}
+
+Throughput Run::throughput(double seconds, int64_t tokens) {
+  Throughput t;
+  t.seconds = seconds;
+  t.tokensPerSecond = seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+  t.flopsPerToken = model_->trainingFlopsPerToken(sequence());
+  t.peakFlops = peakFlops_;
+  t.memoryBytes = session_->stats().peakBytes;
+  t.totalMemoryBytes = totalMemoryBytes();
+  return t;
+}
+
+Status Run::oneStep() {
+  Clock::time_point start = Clock::now();
+  double rate = rate_.at(done_);
+  Batch b = data_->trainBatch(*order_, done_ * batch(), batch(), sequence());
+  TG_ASSIGN_OR_RETURN(StepResult r, step_->run(b.tokens, b.labels, rate));
+  double seconds = secondsSince(start);
+  ++done_;
+  StepMetrics metrics{done_, r.loss, r.gradientNorm, rate, r.applied};
+  Throughput t = throughput(seconds, batch() * sequence());
+  if (!planPrinted_) printPlan();
+  TG_RETURN_IF_ERROR(logLineToFile(stepJson(metrics, t)));
+  bool last = done_ == config_.training.steps;
+  if (done_ == 1 || last || done_ % config_.metrics.logFrequency == 0 || !r.applied) say("{}", stepLine(metrics, t, colour_));
+  if (r.applied) {
+    skippedInARow_ = 0;
+    return OkStatus();
+  }
+  ++skipped_;
+  ++skippedInARow_;
+  std::string names;
+  for (const std::string& n : r.nonFinite) names += (names.empty() ? "" : ", ") + n;
+  logWarning("step {}: not finite: {}; the update was left out ({} so far)", done_, names, skipped_);
+  if (skippedInARow_ > config_.training.maxSkippedSteps)
+    return failed("step {}: {} steps in a row were not finite ({}); lower optimizer.lr, or look at the data; the weights are those of step {}",
+                  done_, skippedInARow_, names, done_ - skippedInARow_);
+  return OkStatus();
+}
+
+Status Run::validate() {
+  Clock::time_point start = Clock::now();
+  TG_ASSIGN_OR_RETURN(Evaluation e, evaluateValidation(*session_, *model_, *data_, batch(), sequence()));
+  Throughput t = throughput(secondsSince(start), e.predictions);
+  say("{}", validationLine(done_, e.loss, t, colour_));
+  return logLineToFile(validationJson(done_, e.loss, e.predictions, t));
+}
+
+Status Run::save() {
+  if (savedAt_ == done_) return OkStatus();
+  TG_RETURN_IF_ERROR(syncPath(folder_.log()));
+  Checkpoint c;
+  c.step = done_;
+  c.updates = step_->updates();
+  c.samples = done_ * batch();
+  c.skipped = skipped_;
+  c.dataChecksum = data_->checksum();
+  c.target = session_->target().name;
+  c.configToml = RunSchema(config_)->toToml();
+  c.tokenizerJson = data_->tokenizer.toJson();
+  TG_ASSIGN_OR_RETURN(c.parameters, model_->parameters().fetch(*session_));
+  TG_ASSIGN_OR_RETURN(c.moments, step_->fetchMoments());
+  TG_ASSIGN_OR_RETURN(std::string place, saveCheckpoint(folder_.checkpoints(), c, config_.checkpoint.keepLatest));
+  savedAt_ = done_;
+  say("saved {}", place);
+  return OkStatus();
+}
+
+Status Run::loop() {
+  Interrupt interrupt;
+  int64_t end = std::min(config_.training.steps, stopAt_.value_or(config_.training.steps));
+  if (done_ >= end) say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_, end);
+  while (done_ < end && !interrupt.requested()) {
+    TG_RETURN_IF_ERROR(oneStep());
+    bool last = done_ == config_.training.steps;
+    if (config_.validation.enable && (last || done_ % config_.validation.frequency == 0)) TG_RETURN_IF_ERROR(validate());
+    if (config_.checkpoint.enable && (done_ == end || done_ % config_.checkpoint.interval == 0)) TG_RETURN_IF_ERROR(save());
+  }
+  if (done_ < end && config_.checkpoint.enable) TG_RETURN_IF_ERROR(save());
+  if (done_ == config_.training.steps)
+    say("done: {} steps; sample from it with: tegula generate {} --prompt TEXT", done_, folder_.path);
+  else if (config_.checkpoint.enable)
+    say("stopped after step {} of {}; go on with: tegula train --resume {}", done_, config_.training.steps, folder_.path);
+  else
+    say("stopped after step {} of {}; checkpoint.enable is false, so nothing was saved", done_, config_.training.steps);
+  return OkStatus();
+}
+
+} // namespace
+
+Status train(const TrainRequest& request, std::FILE* out) {
+  RunConfig config;
+  TG_RETURN_IF_ERROR(resolveConfig(request, config));
+  TG_ASSIGN_OR_RETURN(RunFolder folder, chooseRunFolder(request, config));
+  Run run(std::move(config), std::move(folder), request.stopAt, out);
+  TG_RETURN_IF_ERROR(run.start(request.resume));
+  return run.loop();
+}
+
+StatusOr<Graph> trainingGraph(const RunConfig& config, Session& session) {
+  constexpr int64_t kByteVocabulary = 256;
+  TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config.modelConfig(kByteVocabulary));
+  Gpt model(modelConfig);
+  TG_RETURN_IF_ERROR(model.parameters().create(session, static_cast<uint64_t>(config.training.seed)));
+  TG_ASSIGN_OR_RETURN(TrainStep step, TrainStep::create(session, model.parameters(), meanLossOf(model), optimizerOptions(config)));
+  Shape shape{config.training.batch, config.training.sequence};
+  return step.recordedGraph(HostArray::zeros(DType::I32, shape), HostArray::zeros(DType::I32, shape));
+}
+
+} // namespace tegula

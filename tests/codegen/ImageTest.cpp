@@ -1,7 +1,7 @@
 // Code images: their bytes, what they may refer to, determinism, threads; the v3 ones hold no AVX-512 and run on a
 // Haswell.
-#include "ElementwiseKernel.h"
-#include "TextModule.h"
+#include "kernels/ElementwiseKernel.h"
+#include "kernels/TextModule.h"
 #include "compiler/codegen/Pipeline.h"
 #include "tegula/cpu_image.h"
 

@@ -1,5 +1,5 @@
 // The polynomials against a wider libm over every exponent, on every target that this processor runs.
-#include "ElementwiseKernel.h"
+#include "kernels/ElementwiseKernel.h"
 
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Peak kernels: as many chains as stated, no spills, and they run.
-#include "MappedImage.h"
+#include "kernels/MappedImage.h"
 #include "compiler/codegen/PeakKernel.h"
 #include "compiler/codegen/Pipeline.h"
 

@@ -1,7 +1,7 @@
 // run_image IMAGE INPUT OUTPUT BYTES ITEMS: maps a code image from a file and calls it, with the input file's content
 // as binding 0, BYTES zero bytes as binding 1 (written to OUTPUT) and ITEMS as scalar 0; work items 0 to ITEMS. Static,
 // for qemu-x86_64.
-#include "../MappedImage.h"
+#include "../kernels/MappedImage.h"
 
 #include <cstdio>
 #include <cstdlib>

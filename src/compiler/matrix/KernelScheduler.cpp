@@ -1,0 +1,253 @@
+// KernelScheduler: from a group to a dispatch.
+#include "compiler/matrix/KernelScheduler.h"
+
+#include "compiler/matrix/CompileKernel.h"
+#include "compiler/matrix/GroupReader.h"
+
+#include <algorithm>
+
+namespace tegula::matrix {
+
+namespace {
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+using Strides = KernelArguments::Strides;
+
+/// Axis `d` of the batch folds into the one after it for every window.
+bool mergesWithNext(const KernelArguments& a, const Shape& extents, int d) {
+  if (extents[d] == 1 || extents[d + 1] == 1) return true;
+  return std::all_of(a.windows.begin(), a.windows.end(),
+                     [&](const Strides& w) { return w.batch[d] == w.batch[d + 1] * extents[d + 1]; });
+}
+
+/// Merges neighbouring batch axes and pads the list in front to kBatchAxes.
+Status mergeBatch(KernelArguments& a) {
+  Shape extents = a.batch;
+  for (int d = extents.rank() - 2; d >= 0; --d) {
+    if (!mergesWithNext(a, extents, d)) continue;
+    bool keepOuter = extents[d + 1] == 1; // the inner axis is nothing: its stride says nothing
+    auto drop = [&](Shape& s, int64_t merged) {
+      Shape out;
+      for (int i = 0; i < s.rank(); ++i)
+        if (i != d) out.push_back(i == d + 1 ? merged : s[i]);
+      s = out;
+    };
+    for (Strides& w : a.windows) drop(w.batch, keepOuter ? w.batch[d] : w.batch[d + 1]);
+    drop(extents, extents[d] * extents[d + 1]);
+  }
+  if (extents.rank() > kBatchAxes)
+    return unsupported("batch axes {} do not merge into {}: make an operand contiguous", toString(a.batch), kBatchAxes);
+  auto pad = [](Shape& s, int64_t with) {
+    Shape out;
+    for (int i = s.rank(); i < kBatchAxes; ++i) out.push_back(with);
+    for (int64_t x : s) out.push_back(x);
+    s = out;
+  };
+  for (Strides& w : a.windows) pad(w.batch, 0);
+  pad(extents, 1);
+  a.batch = extents;
+  return OkStatus();
+}
+
+/// Takes the batch into dimension `dim` (rows of a matrix) where every window allows it.
+void mergeBatchInto(Symbol dim, KernelArguments& a) {
+  for (int d = kBatchAxes - 1; d >= 0; --d) {
+    int64_t count = a.batch[d], extent = a.extents[dim];
+    if (count == 1) continue;
+    auto folds = [&](const Strides& w) {
+      if (w.rowDim == dim) return extent == 1 || w.batch[d] == w.row * extent;
+      if (w.colDim == dim) return extent == 1 || w.batch[d] == w.col * extent;
+      return w.batch[d] == 0;
+    };
+    if (!std::all_of(a.windows.begin(), a.windows.end(), folds)) return;
+    for (Strides& w : a.windows) {
+      if (extent == 1 && w.rowDim == dim) w.row = w.batch[d];
+      if (extent == 1 && w.rowDim != dim && w.colDim == dim) w.col = w.batch[d];
+      w.batch[d] = 0;
+    }
+    a.extents[dim] = extent * count;
+    a.batch[d] = 1;
+  }
+}
+
+KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
+  KernelShape k;
+  k.name = s.kernel->name;
+  for (const auto& axis : facts.grid) k.grid.push_back({axis.tunable, axis.dimension});
+  for (const auto& axis : facts.tiles) k.tiles.push_back({axis.tunable, axis.dimension});
+  for (const auto& [dim, extent] : s.pinnedDims) k.pinnedColumns = std::max(k.pinnedColumns, extent);
+  k.hasDot = facts.dots > 0;
+  // The operands of dots are the first two floats that the kernel reads.
+  std::vector<DType> floats;
+  for (const Program& p : s.inputs) {
+    if (p.kind == Program::Kind::Absent) continue;
+    DType d = p.kind == Program::Kind::Window ? s.windows[static_cast<size_t>(p.index)].dtype : p.dtype;
+    if (isFloat(d)) floats.push_back(d);
+  }
+  if (!floats.empty()) k.left = k.right = floats[0];
+  if (floats.size() > 1) k.right = floats[1];
+  return k;
+}
+
+/// Elementwise work that is worth repeating each time a block is packed.
+bool isCheap(Symbol fn) {
+  static const Symbol names[] = {"cast", "add", "sub", "mul", "neg", "abs", "maximum", "minimum", "select", "less", "less_equal", "equal",
+                                 "stop_gradient"};
+  return std::find(std::begin(names), std::end(names), fn) != std::end(names);
+}
+
+} // namespace
+
+KernelScheduler::KernelScheduler(Target target, std::shared_ptr<const OperatorLibrary> library, std::unique_ptr<const ScheduleChooser> chooser)
+    : target_(std::move(target)), library_(std::move(library)), chooser_(std::move(chooser)) {}
+
+bool KernelScheduler::keepsWhole(const Graph& g, const Node& n) const {
+  if (n.kind != Node::Kind::Operator || !library_->kernelFor(n.op)) return false;
+  auto supported = [](DType d) { return d == DType::F32 || d == DType::BF16 || d == DType::F64 || d == DType::Bool; };
+  for (Value v : n.inputs)
+    if (v.present() && !supported(g.typeOf(v).dtype)) return false;
+  // A contraction to a scalar or of vectors only has no axis to be parallel over: a reduction does it better.
+  for (const TensorType& t : n.results)
+    if (t.shape.rank() == 0 || !isFloat(t.dtype)) return false;
+  return true;
+}
+
+std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const {
+  int32_t kept = -1;
+  for (int32_t i : nodes)
+    if (g.node(i).kind == Node::Kind::Operator) {
+      if (kept >= 0) return "two operators with kernels of their own";
+      kept = i;
+    }
+  if (kept < 0 || !keepsWhole(g, g.node(kept))) return "no operator with a tile kernel";
+  auto inside = [&](int32_t n) { return std::binary_search(nodes.begin(), nodes.end(), n); };
+  // Nodes are in topological order: what depends on the kept operator is epilogue, all else prologue or side operand.
+  std::vector<int32_t> epilogue;
+  for (int32_t i : nodes) {
+    if (i == kept) continue;
+    const Node& n = g.node(i);
+    const Primitive* p = n.kind == Node::Kind::Primitive ? findPrimitive(n.op) : nullptr;
+    bool constant = n.op == Symbol("constant");
+    if (!p || (!constant && p->kind != PrimitiveKind::Elementwise && p->kind != PrimitiveKind::Broadcast))
+      return fmt::format("{} is not elementwise", n.op.text());
+    int result = -1;
+    for (Value v : n.inputs) {
+      if (!v.present()) continue;
+      bool fromKept = v.node == kept, fromEpilogue = std::find(epilogue.begin(), epilogue.end(), v.node) != epilogue.end();
+      if (!fromKept && !fromEpilogue) continue;
+      if (p->kind != PrimitiveKind::Elementwise) return fmt::format("{} moves elements of the result", n.op.text());
+      result = fromKept ? v.result : 0;
+    }
+    if (result >= 0) {
+      bool sameShape = false;
+      for (const TensorType& t : g.node(kept).results) sameShape |= t.shape == n.results[0].shape;
+      if (!sameShape) return fmt::format("{} has another shape than the result", n.op.text());
+      epilogue.push_back(i);
+      continue;
+    }
+    // Before the operator: cheap, and used by this group only.
+    if (p->kind == PrimitiveKind::Elementwise && !isCheap(n.op)) return fmt::format("{} would be repeated for every block", n.op.text());
+    for (size_t u = 0; u < g.nodes().size(); ++u)
+      for (Value v : g.nodes()[u].inputs)
+        if (v.node == i && !inside(static_cast<int32_t>(u))) return fmt::format("{} is needed elsewhere too", n.op.text());
+    for (Value v : g.outputs())
+      if (v.node == i) return fmt::format("{} is a result", n.op.text());
+  }
+  return "";
+}
+
+bool KernelScheduler::acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape, const Shape& strides) const {
+  if (!keepsWhole(g, g.node(node))) return false;
+  int rank = shape.rank();
+  if (rank == 0) return true;
+  // A vector along one of the last two axes, or it would be gathered element by element.
+  for (int d = std::max(0, rank - 2); d < rank; ++d)
+    if (strides[d] == 1 || (d == rank - 1 && shape[d] == 1)) return true;
+  return false;
+}
+
+Layout KernelScheduler::preferredLayout(const Graph&, int32_t, int) const { return {}; }
+
+StatusOr<int64_t> KernelScheduler::scratchBytes(const TileKernelSource& source) const {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (auto it = scratchBytes_.find(source.key); it != scratchBytes_.end()) return it->second;
+  }
+  TG_ASSIGN_OR_RETURN(int64_t bytes, scratchBytesOf(source, target_));
+  absl::MutexLock lock(&mutex_);
+  scratchBytes_.emplace(source.key, bytes);
+  return bytes;
+}
+
+static std::string nameOf(const TileKernelSource& s) {
+  std::string out(s.kernel->name.text());
+  auto add = [&](const Program& p, const auto& self) -> void {
+    for (const Program& a : p.args) self(a, self);
+    if (p.kind == Program::Kind::Apply && p.function != Symbol("cast")) out += fmt::format("_{}", p.function.text());
+  };
+  for (const Store& st : s.stores) add(st.value, add);
+  if (out.size() > 48) out.resize(48);
+  for (const Program& p : s.inputs)
+    if (p.kind != Program::Kind::Absent) return out + fmt::format("_{}", name(p.kind == Program::Kind::Window ? s.windows[p.index].dtype : p.dtype));
+  return out;
+}
+
+StatusOr<GroupSchedule> KernelScheduler::schedule(const Group& group) const {
+  int32_t node = keptOperator(group.body);
+  if (node < 0) return unsupported("a group without an operator that has a tile kernel");
+  auto source = std::make_shared<TileKernelSource>();
+  source->library = library_;
+  KernelArguments args;
+  TG_RETURN_IF_ERROR(readGroup(group, node, *source, args));
+  KernelFacts facts = factsOf(*source->kernel);
+  for (Symbol dim : facts.wholeDims) source->pinnedDims[dim] = args.extents[dim];
+  for (const auto& [dim, extent] : args.extents)
+    if (!source->pinnedDims.count(dim)) source->runtimeDims.push_back(dim);
+  for (const auto& axis : facts.grid) source->gridTunables.push_back(axis.tunable);
+  TG_RETURN_IF_ERROR(mergeBatch(args));
+  if (!facts.usesPositions && !facts.grid.empty() && !source->pinnedDims.count(facts.grid[0].dimension))
+    mergeBatchInto(facts.grid[0].dimension, args);
+
+  KernelShape shape = shapeOf(*source, facts);
+  source->schedule = chooser_->choose(shape, target_);
+  source->reasons = chooser_->explain(shape, source->schedule, target_);
+  source->lanes = target_.vectorElements(source->wide ? 8 : 4);
+  source->key = keyOf(*source, target_);
+  source->name = nameOf(*source);
+
+  GroupDispatch d;
+  for (Symbol dim : source->runtimeDims) d.scalars.push_back(args.extents[dim]);
+  for (int64_t extent : args.batch) d.scalars.push_back(extent);
+  for (size_t w = 0; w < source->windows.size(); ++w) {
+    d.bindings.push_back(source->windows[w].operand);
+    d.scalars.push_back(args.windows[w].row);
+    d.scalars.push_back(args.windows[w].col);
+    for (int64_t stride : args.windows[w].batch) d.scalars.push_back(stride);
+  }
+  BlockRequest request;
+  request.batch = args.batch.elements();
+  for (size_t a = 0; a < facts.grid.size() && a < 2; ++a) request.extents[a] = args.extents[facts.grid[a].dimension];
+  std::vector<int64_t> blocks = chooser_->blocks(shape, source->schedule, request, target_);
+  d.items = request.batch;
+  double volume = static_cast<double>(request.batch);
+  for (size_t a = 0; a < facts.grid.size(); ++a) {
+    int64_t extent = args.extents[facts.grid[a].dimension];
+    d.items *= ceilDiv(extent, blocks[a]);
+    volume *= static_cast<double>(extent);
+    d.scalars.push_back(blocks[a]);
+  }
+  for (const auto& axis : facts.tiles) volume *= static_cast<double>(args.extents[axis.dimension]);
+  d.flops = 2.0 * volume * facts.dots * static_cast<double>(std::max<int64_t>(shape.pinnedColumns, 1));
+  for (size_t i = 0; i < group.inputLayouts.size(); ++i)
+    d.bytes += static_cast<double>(footprintBytes(group.inputLayouts[i], group.body.typeOf({group.body.inputs()[i].node, 0})));
+  for (size_t i = 0; i < group.outputLayouts.size(); ++i)
+    d.bytes += static_cast<double>(footprintBytes(group.outputLayouts[i], group.body.typeOf(group.body.outputs()[i])));
+  TG_ASSIGN_OR_RETURN(d.scratchBytes, scratchBytes(*source));
+  d.kernel = source;
+  GroupSchedule result;
+  result.dispatches.push_back(std::move(d));
+  return result;
+}
+
+} // namespace tegula::matrix

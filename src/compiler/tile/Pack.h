@@ -1,0 +1,36 @@
+// Packing: bringing an operand of a matrix product into the order in which the register kernel (LowerDot.h) reads it.
+//
+//   rows    [row][k]          left operand: k contiguous, `pitch` elements from row to row
+//   panels  [panel][k][width] right operand: panels of `width` columns, one row of a panel after the other;
+//                             pairs of k are interleaved for the bf16 dot: [panel][k/2][width][2]
+//
+// Any tile can be packed, so casts and other elementwise work of a prologue happen here, once per element of a block. A
+// source that is contiguous the other way is transposed in registers, a square of vectors at a time. Past the extents of the
+// source nothing is read; panels are filled up with zeros to the width and to whole pairs.
+#pragma once
+
+#include "compiler/tile/LazyTile.h"
+
+namespace tegula::tile {
+
+enum class DotFamily : uint8_t { Fma, Bf16Dot };
+
+/// A packed operand: element type of the packed form is f64, f32 or (Bf16Dot) bf16.
+struct Packed {
+  mlir::Value base;
+  int64_t pitch = 0; // rows: from row to row; panels: from panel to panel, in elements
+};
+
+/// Elements that `packRows` writes at most: rows * pitch.
+int64_t rowsPitch(int64_t depth, mlir::Type element);
+/// source [R, K] to `base`.
+void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch, mlir::Type element,
+              DotFamily);
+
+/// Elements of one panel of `depth` (a bound).
+int64_t panelElements(int64_t depth, int64_t width, int64_t lanes);
+/// Columns [col, col + width) of source [K, N] to `base`.
+void packPanel(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, mlir::Value base, int64_t width,
+               mlir::Type element, DotFamily);
+
+} // namespace tegula::tile

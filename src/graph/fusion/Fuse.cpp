@@ -1,0 +1,199 @@
+// Growing groups node by node, in topological order.
+#include "graph/fusion/Fuse.h"
+#include "graph/layout/StridedView.h"
+#include <algorithm>
+#include <queue>
+
+namespace tegula {
+
+namespace {
+
+/// How many groups the search for a path around a merge visits before it gives up and refuses the merge. Legal merges are
+/// between neighbours; only distant pairs (a forward value and its backward use), which have such a path, search longer.
+constexpr int kPathSearchLimit = 96;
+
+class Fuser {
+public:
+  Fuser(const Graph& g, const TargetModel& target)
+      : g_(g), target_(target), groupOf_(g.nodes().size(), -1), visited_(g.nodes().size(), 0) {}
+
+  Partition run() {
+    int32_t n = static_cast<int32_t>(g_.nodes().size());
+    for (int32_t i = 0; i < n; ++i)
+      if (isCompute(i)) place(i);
+    return ordered();
+  }
+
+private:
+  struct GroupState {
+    std::vector<int32_t> nodes; // sorted; with cheap nodes and views inside
+    int32_t first = 0, last = 0; // compute nodes
+    bool alive = true;
+  };
+  struct Reached {
+    int32_t producer;              // a compute node
+    std::vector<int32_t> between;  // views and cheap nodes on the way, not in the group yet
+  };
+
+  bool isCompute(int32_t i) const {
+    const Node& n = g_.node(i);
+    return n.kind != Node::Kind::Input && !isCheap(n) && !isView(n);
+  }
+
+  void place(int32_t i) {
+    int32_t id = static_cast<int32_t>(groups_.size());
+    groups_.push_back({withCheapOperands(i), i, i, true});
+    groupOf_[i] = id;
+    for (const Reached& r : operandsOf(i)) tryMerge(r, id);
+  }
+
+  /// {i} and the cheap nodes it reads, if the target takes them into the kernel.
+  std::vector<int32_t> withCheapOperands(int32_t i) const {
+    std::vector<int32_t> nodes{i};
+    for (size_t k = 0; k < nodes.size(); ++k)
+      for (Value v : g_.node(nodes[k]).inputs)
+        if (v.present() && isCheap(g_.node(v.node))) addUnique(nodes, v.node);
+    if (nodes.size() == 1) return nodes;
+    std::sort(nodes.begin(), nodes.end());
+    if (target_.whyNotFuse(g_, nodes).empty()) return nodes;
+    return {i};
+  }
+
+  static void addUnique(std::vector<int32_t>& nodes, int32_t i) {
+    if (std::find(nodes.begin(), nodes.end(), i) == nodes.end()) nodes.push_back(i);
+  }
+
+  /// Producers of node i's operands, directly or through cheap nodes and views.
+  std::vector<Reached> operandsOf(int32_t i) const {
+    std::vector<Reached> found;
+    for (Value v : g_.node(i).inputs) {
+      if (!v.present()) continue;
+      std::vector<int32_t> between;
+      int32_t at = v.node;
+      while (!isCompute(at) && g_.node(at).kind != Node::Kind::Input && !g_.node(at).inputs.empty()) {
+        between.push_back(at);
+        at = g_.node(at).inputs[0].node; // cheap nodes and views have one input
+      }
+      if (isCompute(at)) found.push_back({at, std::move(between)});
+    }
+    return found;
+  }
+
+  void tryMerge(const Reached& r, int32_t id) {
+    int32_t other = groupOf_[r.producer];
+    if (other == id) return;
+    GroupState &into = groups_[other], &from = groups_[id];
+    if (pathAround(other, id)) return;
+    std::vector<int32_t> nodes;
+    std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(), std::back_inserter(nodes));
+    for (int32_t b : r.between) addUnique(nodes, b);
+    std::sort(nodes.begin(), nodes.end());
+    if (!target_.whyNotFuse(g_, nodes).empty()) return;
+    for (int32_t k : into.nodes)
+      if (isCompute(k)) groupOf_[k] = id;
+    from.nodes = std::move(nodes);
+    from.first = std::min(from.first, into.first);
+    from.last = std::max(from.last, into.last);
+    into.alive = false;
+    into.nodes.clear();
+  }
+
+  /// Is there a path producer -> some other group -> consumer? Walks back from the consumer's operands.
+  bool pathAround(int32_t producer, int32_t consumer) {
+    ++stamp_;
+    std::vector<int32_t> stack;
+    auto push = [&](int32_t group) {
+      for (int32_t k : groups_[group].nodes)
+        for (Value v : g_.node(k).inputs)
+          if (v.present()) pushProducer(v.node, group, producer, consumer, stack);
+    };
+    push(consumer);
+    int visits = 0;
+    while (!stack.empty()) {
+      int32_t group = stack.back();
+      stack.pop_back();
+      if (++visits > kPathSearchLimit) return true;
+      for (int32_t k : groups_[group].nodes)
+        for (Value v : g_.node(k).inputs)
+          if (v.present() && pushProducer(v.node, group, producer, consumer, stack)) return true;
+    }
+    return false;
+  }
+
+  /// Adds the group that computes node i (seen through views and cheap nodes) to the walk; true if it is the producer and
+  /// the walk is not at the consumer itself.
+  bool pushProducer(int32_t i, int32_t group, int32_t producer, int32_t consumer, std::vector<int32_t>& stack) {
+    while (!isCompute(i)) {
+      if (g_.node(i).inputs.empty()) return false;
+      i = g_.node(i).inputs[0].node;
+    }
+    int32_t next = groupOf_[i];
+    if (next == group || next == consumer) return false;
+    if (next == producer) return group != consumer;
+    if (groups_[next].last < groups_[producer].first || visited_[next] == stamp_) return false;
+    visited_[next] = stamp_;
+    stack.push_back(next);
+    return false;
+  }
+
+  /// Groups in topological order, the earliest possible first by their last node.
+  Partition ordered() {
+    std::vector<std::vector<int32_t>> consumers(groups_.size());
+    std::vector<int32_t> missing(groups_.size(), 0);
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id) {
+      if (!groups_[id].alive) continue;
+      std::vector<int32_t> producers;
+      for (int32_t k : groups_[id].nodes)
+        for (Value v : g_.node(k).inputs) {
+          int32_t i = v.present() ? v.node : -1;
+          while (i >= 0 && !isCompute(i)) i = g_.node(i).inputs.empty() ? -1 : g_.node(i).inputs[0].node;
+          if (i >= 0 && groupOf_[i] != id) addUnique(producers, groupOf_[i]);
+        }
+      missing[id] = static_cast<int32_t>(producers.size());
+      for (int32_t p : producers) consumers[p].push_back(id);
+    }
+    using Ready = std::pair<int32_t, int32_t>; // last node, group
+    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
+      if (groups_[id].alive && missing[id] == 0) ready.push({groups_[id].last, id});
+    Partition p;
+    p.groupOf.assign(g_.nodes().size(), -1);
+    while (!ready.empty()) {
+      int32_t id = ready.top().second;
+      ready.pop();
+      for (int32_t k : groups_[id].nodes)
+        if (isCompute(k)) p.groupOf[k] = static_cast<int32_t>(p.groups.size());
+      p.groups.push_back(groups_[id].nodes);
+      for (int32_t c : consumers[id])
+        if (--missing[c] == 0) ready.push({groups_[c].last, c});
+    }
+    return p;
+  }
+
+  const Graph& g_;
+  const TargetModel& target_;
+  std::vector<GroupState> groups_;
+  std::vector<int32_t> groupOf_, visited_;
+  int32_t stamp_ = 0;
+};
+
+} // namespace
+
+bool isCheap(const Node& n) {
+  static const Symbol kBroadcast = "broadcast", kConstant = "constant", kIota = "iota";
+  return n.kind == Node::Kind::Primitive && (n.op == kBroadcast || n.op == kConstant || n.op == kIota);
+}
+
+StatusOr<Partition> fuse(const Graph& g, const TargetModel& target) {
+  Fuser fuser(g, target);
+  Partition p = fuser.run();
+  size_t placed = 0, compute = 0;
+  for (int32_t i = 0; i < static_cast<int32_t>(g.nodes().size()); ++i) {
+    compute += g.node(i).kind != Node::Kind::Input && !isCheap(g.node(i)) && !isView(g.node(i));
+    placed += p.groupOf[i] >= 0;
+  }
+  if (placed != compute) return internal("fuse: {} of {} nodes are in an ordered group; the groups have a cycle", placed, compute);
+  return p;
+}
+
+} // namespace tegula

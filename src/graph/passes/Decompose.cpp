@@ -1,0 +1,70 @@
+// Inlines every library operator that the target does not keep whole; what remains is primitives and kept operators.
+#include "graph/passes/Passes.h"
+#include "graph/passes/Rewrite.h"
+
+namespace tegula {
+
+namespace {
+
+const Symbol kStop = "stop_gradient";
+
+/// Inlines operators as they arrive, each asked about with the types it has here.
+class DecomposingBuilder final : public Builder {
+public:
+  DecomposingBuilder(Graph& g, const TargetModel& target, Symbol scope) : graph_(g), target_(target), scope_(scope) {}
+
+  TensorType typeOf(Value v) const override { return graph_.typeOf(v); }
+
+  StatusOr<Values> primitive(Symbol name, std::span<const Value> in, const Attributes& a) override {
+    if (name == kStop) return Values(in.begin(), in.end());
+    return graph_.addPrimitive(name, in, a, scope_);
+  }
+
+  StatusOr<Values> call(Symbol op, std::span<const Value> in, const Attributes& a) override {
+    TG_ASSIGN_OR_RETURN(Attributes complete, graph_.library().completeAttributes(op, a));
+    const OperatorInfo* info = graph_.library().find(op);
+    if (info && info->hasKernel) {
+      Node n{Node::Kind::Operator, op, Values(in.begin(), in.end()), complete, {}, scope_};
+      absl::InlinedVector<const TensorType*, 8> types;
+      for (Value v : in) types.push_back(v.present() ? &graph_.typeOf(v) : nullptr);
+      TG_ASSIGN_OR_RETURN(n.results, graph_.library().infer(op, std::span<const TensorType* const>(types), complete));
+      if (target_.keepsWhole(graph_, n)) {
+        Values results;
+        size_t count = n.results.size();
+        int32_t id = graph_.append(std::move(n));
+        for (size_t r = 0; r < count; ++r) results.push_back({id, static_cast<int32_t>(r)});
+        return results;
+      }
+    }
+    auto results = graph_.library().instantiate(op, in, complete, *this);
+    if (!results.ok()) return addContext(results.status(), op.text());
+    return results;
+  }
+
+private:
+  Graph& graph_;
+  const TargetModel& target_;
+  Symbol scope_;
+};
+
+} // namespace
+
+StatusOr<Graph> decompose(const Graph& g, const TargetModel& target) {
+  Rewrite r(g);
+  for (int32_t i = 0; i < r.size(); ++i) {
+    const Node& n = g.node(i);
+    if (n.kind == Node::Kind::Operator) {
+      DecomposingBuilder builder(r.to(), target, n.scope);
+      auto results = builder.call(n.op, r.mapAll(n.inputs), n.attrs);
+      if (!results.ok()) return addContext(results.status(), n.scope.text());
+      r.replace(i, *std::move(results));
+    } else if (n.op == kStop && n.kind == Node::Kind::Primitive) {
+      r.replace(i, {r.map(n.inputs[0])});
+    } else {
+      r.copy(i);
+    }
+  }
+  return r.finish();
+}
+
+} // namespace tegula

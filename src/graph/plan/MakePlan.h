@@ -1,0 +1,11 @@
+// The last stage of makePlan (graph/Plan.h): storages to steps and an arena.
+#pragma once
+
+#include "graph/layout/Layout.h"
+#include "graph/Plan.h"
+
+namespace tegula {
+
+StatusOr<Plan> planMemoryAndSteps(const Graph&, LayoutResult, const TargetModel&);
+
+} // namespace tegula

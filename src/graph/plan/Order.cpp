@@ -1,0 +1,160 @@
+// Levels make merging safe: an edge always leads to a higher level, so launches of one level are independent, and steps made
+// of launches of one level each cannot wait for one another in a circle. A launch's level is the earliest possible, except
+// for launches that lose nothing by waiting (updates of states; readers of values that live on anyway): those take the latest, where
+// they meet their like.
+#include "graph/plan/Order.h"
+#include "absl/container/flat_hash_map.h"
+#include <algorithm>
+#include <queue>
+
+namespace tegula {
+
+namespace {
+
+class Orderer {
+public:
+  Orderer(const LaunchList& list, const PlacementResult& placed)
+      : list_(list), placed_(placed), n_(static_cast<int32_t>(list.launches.size())), consumers_(consumersOf(list)) {
+    for (auto [earlier, later] : placed.order) consumers_[earlier].push_back(later);
+    for (std::vector<int32_t>& c : consumers_) {
+      std::sort(c.begin(), c.end());
+      c.erase(std::unique(c.begin(), c.end()), c.end());
+    }
+  }
+
+  StatusOr<StepOrder> run() {
+    if (!findTopologicalOrder()) return internal("plan: the launches wait for one another in a circle");
+    findEarliestLevels();
+    findSinking();
+    for (auto it = topological_.rbegin(); it != topological_.rend(); ++it)
+      if (sinks_[*it]) level_[*it] = latestLevel(*it);
+    return emit(mergeLevels());
+  }
+
+private:
+  bool findTopologicalOrder() {
+    std::vector<int32_t> missing(n_, 0);
+    for (const auto& c : consumers_)
+      for (int32_t i : c) ++missing[i];
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+    for (int32_t i = 0; i < n_; ++i)
+      if (missing[i] == 0) ready.push(i);
+    while (!ready.empty()) {
+      int32_t i = ready.top();
+      ready.pop();
+      topological_.push_back(i);
+      for (int32_t c : consumers_[i])
+        if (--missing[c] == 0) ready.push(c);
+    }
+    return static_cast<int32_t>(topological_.size()) == n_;
+  }
+
+  void findEarliestLevels() {
+    level_.assign(n_, 0);
+    for (int32_t i : topological_)
+      for (int32_t c : consumers_[i]) level_[c] = std::max(level_[c], level_[i] + 1);
+    for (int32_t l : level_) highest_ = std::max(highest_, l);
+  }
+
+  int32_t latestLevel(int32_t i) const {
+    int32_t latest = highest_;
+    for (int32_t c : consumers_[i]) latest = std::min(latest, level_[c] - 1);
+    return latest;
+  }
+
+  /// Who may wait: launches that write states, and those whose temporaries all are read later by another launch anyway.
+  void findSinking() {
+    std::vector<int32_t> lastReader(list_.storages.size(), -1), position(n_, 0);
+    for (int32_t k = 0; k < n_; ++k) position[topological_[k]] = k;
+    for (int32_t i : topological_)
+      for (int32_t s : list_.launches[i].reads) lastReader[s] = i;
+    sinks_.assign(n_, false);
+    for (int32_t i = 0; i < n_; ++i) {
+      const Launch& l = list_.launches[i];
+      bool writesState = false, frees = false;
+      for (int32_t s : l.writes) writesState = writesState || space(s) == BufferRef::Space::Input;
+      bool readsTemporary = false;
+      for (int32_t s : l.reads) {
+        if (space(s) != BufferRef::Space::Arena) continue;
+        readsTemporary = true;
+        frees = frees || lastReader[s] == i;
+      }
+      sinks_[i] = writesState || (readsTemporary && !frees);
+    }
+  }
+  BufferRef::Space space(int32_t storage) const { return placed_.targets[storage].space; }
+
+  /// Launches of one level, kernel and scratch size are one step.
+  std::vector<std::vector<int32_t>> mergeLevels() const {
+    struct Key {
+      int32_t level;
+      std::string_view kernel;
+      int64_t scratch;
+      bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+      size_t operator()(const Key& k) const {
+        return absl::HashOf(k.level, std::hash<std::string_view>()(k.kernel), k.scratch);
+      }
+    };
+    absl::flat_hash_map<Key, size_t, Hash> stepOf;
+    std::vector<std::vector<int32_t>> steps;
+    for (int32_t i = 0; i < n_; ++i) {
+      const Launch& l = list_.launches[i];
+      auto [it, isNew] = stepOf.try_emplace(Key{level_[i], l.kernel->key, l.scratchBytes}, steps.size());
+      if (isNew) steps.emplace_back();
+      steps[it->second].push_back(i);
+    }
+    return steps;
+  }
+
+  /// Steps in the graph's order as far as their waits allow.
+  StatusOr<StepOrder> emit(std::vector<std::vector<int32_t>> merged) const {
+    int32_t m = static_cast<int32_t>(merged.size());
+    std::vector<int32_t> stepOf(n_), missing(m, 0), newIndex(m, 0);
+    for (int32_t s = 0; s < m; ++s)
+      for (int32_t i : merged[s]) stepOf[i] = s;
+    std::vector<std::vector<int32_t>> next(m);
+    for (int32_t i = 0; i < n_; ++i)
+      for (int32_t c : consumers_[i]) next[stepOf[i]].push_back(stepOf[c]);
+    for (auto& list : next) {
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      for (int32_t s : list) ++missing[s];
+    }
+    using Ready = std::pair<int32_t, int32_t>; // rank, step
+    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+    auto push = [&](int32_t s) { ready.push({sinks_[merged[s][0]] ? merged[s].back() : merged[s].front(), s}); };
+    for (int32_t s = 0; s < m; ++s)
+      if (missing[s] == 0) push(s);
+    StepOrder order;
+    order.waits.resize(m);
+    while (!ready.empty()) {
+      int32_t s = ready.top().second;
+      ready.pop();
+      newIndex[s] = static_cast<int32_t>(order.steps.size());
+      order.steps.push_back(merged[s]);
+      for (int32_t c : next[s])
+        if (--missing[c] == 0) push(c);
+    }
+    if (static_cast<int32_t>(order.steps.size()) != m) return internal("plan: merged steps wait for one another in a circle");
+    for (int32_t s = 0; s < m; ++s)
+      for (int32_t c : next[s]) order.waits[newIndex[c]].push_back(newIndex[s]);
+    for (auto& w : order.waits) std::sort(w.begin(), w.end());
+    return order;
+  }
+
+  const LaunchList& list_;
+  const PlacementResult& placed_;
+  int32_t n_;
+  std::vector<std::vector<int32_t>> consumers_;
+  std::vector<int32_t> topological_, level_;
+  std::vector<bool> sinks_;
+  int32_t highest_ = 0;
+};
+
+} // namespace
+
+StatusOr<StepOrder> orderSteps(const LaunchList& list, const PlacementResult& placed) { return Orderer(list, placed).run(); }
+
+} // namespace tegula

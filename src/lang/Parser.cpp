@@ -587,9 +587,7 @@ private:
   }
 
   ExprPtr star() {
-    return unaryStar(next().span);
-  }
-  ExprPtr unaryStar(Span at) {
+    Span at = next().span;
     ExprPtr e = make(ExprKind::Star, at);
     e->args.push_back(arithmetic(1));
     e->span = Span::join(at, previous());
@@ -611,7 +609,7 @@ private:
   }
 
   ExprPtr subscript() {
-    if (at("*")) return sliceAfter(star());
+    if (at("*")) return star(); // no slice after it: Python has none
     if (at(":")) return sliceAfter(nullptr);
     return sliceAfter(expression());
   }
@@ -698,13 +696,14 @@ private:
       e->parenthesized = true;
       return e;
     }
-    ExprPtr e = expression();
-    if (at(",")) {
+    ExprPtr e = element();
+    if (at(",") || e->is(ExprKind::Star)) {
+      if (!at(",")) fail(DiagnosticId::ExpectedToken, missingPlace(), "expected ',' after '*' and a name in a tuple");
       ExprPtr tuple = make(ExprKind::Tuple, begin);
       tuple->args.push_back(std::move(e));
       while (take(",")) {
         if (at(")")) break;
-        tuple->args.push_back(expression());
+        tuple->args.push_back(element());
       }
       e = finish(std::move(tuple));
     }
@@ -715,11 +714,14 @@ private:
     return e;
   }
 
+  /// An element of a tuple or list: an expression, or *expression.
+  ExprPtr element() { return at("*") ? star() : expression(); }
+
   ExprPtr brackets() {
     Depth depth(*this);
     ExprPtr e = make(ExprKind::List, next().span);
     while (!at("]")) {
-      e->args.push_back(expression());
+      e->args.push_back(element());
       if (at("for")) fail(DiagnosticId::UnsupportedSyntax, token().span, "comprehensions are not part of the tile language; write a 'for' statement");
       if (!take(",")) break;
     }

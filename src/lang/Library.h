@@ -1,0 +1,60 @@
+// Inside OperatorLibrary: the parsed modules, the declarations, and running them. Private to lang.
+#pragma once
+
+#include "absl/container/flat_hash_map.h"
+#include "lang/Ast.h"
+#include "lang/Diagnostics.h"
+#include "lang/Interpreter.h"
+#include "lang/OperatorLibrary.h"
+#include "lang/Parser.h"
+
+namespace tegula {
+
+struct OperatorLibrary::Impl : lang::OperatorTable {
+  using Span = lang::Span;
+  struct Entry {
+    std::unique_ptr<lang::OperatorDecl> op;
+    std::unique_ptr<lang::GradDecl> grad;
+    std::unique_ptr<lang::KernelDecl> kernel;
+    OperatorInfo info;
+  };
+  std::vector<SourceFile> sources;
+  std::vector<lang::ParsedModule> modules;
+  absl::flat_hash_map<Symbol, Entry> entries;
+
+  const lang::OperatorDecl* find(Symbol) const override;
+  StatusOr<Attributes> complete(const lang::OperatorDecl&, const Attributes&) const override;
+
+  /// Runs a body; `failure` (may be null) receives the place of an error in it.
+  StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&, Span* failure) const;
+  StatusOr<Values> runGrad(const Entry&, std::span<const Value> inputs, std::span<const Value> outputs,
+                           std::span<const Value> outputGradients, const Attributes&, Builder&, Span* failure) const;
+  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Span* failure) const;
+};
+
+namespace lang {
+
+/// A builder that only computes types.
+class TypeBuilder : public Builder {
+public:
+  explicit TypeBuilder(const OperatorLibrary::Impl& library) : library_(library) {}
+  Value input(const TensorType&);
+  TensorType typeOf(Value v) const override { return types_[v.node][v.result]; }
+  StatusOr<Values> primitive(Symbol, std::span<const Value>, const Attributes&) override;
+  StatusOr<Values> call(Symbol, std::span<const Value>, const Attributes&) override;
+
+private:
+  Values add(TensorTypes);
+  const OperatorLibrary::Impl& library_;
+  std::vector<TensorTypes> types_;
+};
+
+/// Names, arity, kinds and uses in the bodies of operators and gradients (Checker.cpp) and of kernels (KernelChecker.cpp).
+void checkOperator(const OperatorDecl&, const OperatorTable&, Diagnostics&);
+void checkGrad(const GradDecl&, const OperatorDecl&, const OperatorTable&, Diagnostics&);
+void checkKernel(const KernelDecl&, const OperatorDecl&, Diagnostics&);
+/// Shapes and types: instantiates every body at distinct prime extents and at its example (Probe.cpp).
+void probeShapes(const OperatorLibrary::Impl&, Diagnostics&);
+
+} // namespace lang
+} // namespace tegula

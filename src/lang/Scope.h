@@ -1,0 +1,57 @@
+// Names of a body while it is checked: what kind of value each may hold, whether every path sets it, whether anything
+// reads it. Shared by the checkers of operators and kernels.
+#pragma once
+
+#include "lang/Ast.h"
+#include "lang/Diagnostics.h"
+#include "lang/Signature.h"
+#include <map>
+
+namespace tegula::lang {
+
+struct NameState {
+  Kinds kinds = kind::Any;
+  bool always = true; // set on every path that leads here
+  int count = -1;     // a Sequence whose length is known
+};
+
+class Scope {
+public:
+  explicit Scope(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  /// A parameter or dimension. `unusedText` is the message when nothing reads it; empty: that is fine.
+  void declare(Symbol name, Span at, NameState, std::string unusedText = {});
+  /// An assignment.
+  void set(Symbol name, Span at, NameState);
+  /// A use: reports unknown and maybe-undefined names. Null when unknown.
+  const NameState* use(const Expr& name);
+  bool has(Symbol name) const { return names_.contains(name); }
+  void markUsed(Symbol name) { used_[name] = true; }
+
+  // Branches: every path starts from the same names and they are merged after it.
+  using Names = std::map<Symbol, NameState>;
+  Names snapshot() const { return names_; }
+  void restore(Names n) { names_ = std::move(n); }
+  /// The names after paths that ended in `ends` (paths that returned are left out).
+  static Names merge(const std::vector<Names>& ends);
+
+  /// Reports what was set and never read.
+  void reportUnused();
+
+private:
+  struct Origin {
+    Span at;
+    std::string unusedText;
+  };
+  Diagnostics& diagnostics_;
+  Names names_;
+  std::map<Symbol, Origin> origins_;
+  std::map<Symbol, bool> used_;
+};
+
+/// Whether every path through the block returns.
+bool alwaysReturns(const Block&);
+/// `unreachable` for statements after a return, `missing-return` when a path does not.
+void checkReturns(const Function&, Diagnostics&);
+
+} // namespace tegula::lang

@@ -1,0 +1,82 @@
+// Problems against bounds, and derivatives against differences.
+#include "verify/Check.h"
+
+#include "verify/FiniteDifference.h"
+#include "verify/GuardedBuffer.h"
+
+namespace tegula {
+namespace {
+
+std::vector<HostArray> guarded(std::span<const HostArray> arrays, GuardedBuffer::Side side) {
+  std::vector<HostArray> copies;
+  for (const HostArray& a : arrays) copies.push_back(isPresent(a) ? guardedCopy(a, side) : HostArray());
+  return copies;
+}
+
+bool anyDifferentiable(const Problem& problem, const CallSignature& signature) {
+  for (const ProblemInput& input : problem.inputs)
+    for (const CallSignature::Input& declared : signature.inputs)
+      if (declared.name == input.name && declared.differentiable && input.present && isFloat(input.type.dtype))
+        return true;
+  return false;
+}
+
+Status note(CheckReport& report, const HostArray& actual, const BoundedArray& expected, const std::string& what,
+            const Problem& problem, const CompareOptions& options) {
+  TG_RETURN_IF_ERROR(requireClose(actual, expected, what, toString(problem), options));
+  Comparison comparison = compare(actual, expected, options);
+  ++report.comparisons;
+  report.worstRatio = std::max(report.worstRatio, comparison.worstRatio);
+  report.undecided += comparison.undecided;
+  return OkStatus();
+}
+
+} // namespace
+
+StatusOr<CheckReport> checkProblem(const Problem& problem, const OperationUnderTest& operation,
+                                   std::shared_ptr<const OperatorLibrary> library, const CheckOptions& options) {
+  CheckReport report;
+  std::vector<HostArray> inputs = makeInputs(problem);
+  TG_ASSIGN_OR_RETURN(Graph forward, forwardGraph(library, problem.op, inputs, problem.attributes));
+  TG_ASSIGN_OR_RETURN(auto expected, evaluateBounded(forward, presentOnly(inputs)));
+  std::vector<HostArray> results;
+  for (GuardedBuffer::Side side : {GuardedBuffer::Side::End, GuardedBuffer::Side::Begin}) {
+    TG_ASSIGN_OR_RETURN(results, operation.forward(problem.op, guarded(inputs, side), problem.attributes));
+    for (size_t r = 0; r < expected.size(); ++r)
+      TG_RETURN_IF_ERROR(note(report, results[r], expected[r], fmt::format("result {}", r), problem, options.compare));
+  }
+  TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
+  if (!options.gradients || !operation.gradient || !anyDifferentiable(problem, signature)) return report;
+  TG_ASSIGN_OR_RETURN(std::vector<HostArray> upstream, makeUpstream(results, problem.seed));
+  if (presentOnly(upstream).empty()) return report; // no result is a float
+  std::vector<size_t> wrt;
+  auto backward = gradientGraph(library, problem.op, inputs, problem.attributes, upstream, wrt);
+  if (!backward.ok()) return backward.status();
+  TG_ASSIGN_OR_RETURN(auto expectedGradients, evaluateBounded(*backward, presentOnly(inputs, upstream)));
+  TG_ASSIGN_OR_RETURN(auto gradients,
+                      operation.gradient(problem.op, guarded(inputs, GuardedBuffer::Side::End), problem.attributes,
+                                         guarded(upstream, GuardedBuffer::Side::End)));
+  for (size_t k = 0; k < wrt.size(); ++k)
+    TG_RETURN_IF_ERROR(note(report, gradients[wrt[k]], expectedGradients[k],
+                            fmt::format("gradient of {}", problem.inputs[wrt[k]].name.text()), problem,
+                            options.compare));
+  return report;
+}
+
+Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibrary> library) {
+  Problem problem = stated;
+  problem.dtype = DType::F64;
+  for (ProblemInput& input : problem.inputs)
+    if (isFloat(input.type.dtype)) input.type.dtype = DType::F64;
+  TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
+  if (!anyDifferentiable(problem, signature)) return OkStatus();
+  std::vector<HostArray> inputs = makeInputs(problem);
+  OperationUnderTest reference = referenceOperation(library, Precision::Wide);
+  TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, inputs, problem.attributes));
+  TG_ASSIGN_OR_RETURN(auto upstream, makeUpstream(results, problem.seed));
+  if (presentOnly(upstream).empty()) return OkStatus();
+  Status status = checkGradient(reference, problem.op, inputs, problem.attributes, upstream);
+  return status.ok() ? status : addContext(status, toString(problem));
+}
+
+} // namespace tegula

@@ -1,0 +1,97 @@
+// The walk over a graph with values and bounds side by side.
+#include "verify/ErrorBound.h"
+
+#include "graph/passes/Passes.h"
+#include "verify/ErrorRules.h"
+
+namespace tegula {
+namespace {
+
+class BoundingBuilder final : public Builder {
+public:
+  explicit BoundingBuilder(const OperatorLibrary& library) : library_(library) {}
+
+  TensorType typeOf(Value v) const override {
+    const BoundedArray& a = arrayOf(v);
+    return {a.stated, a.value.shape()};
+  }
+
+  StatusOr<Values> primitive(Symbol name, std::span<const Value> in, const Attributes& attributes) override {
+    const Primitive* p = findPrimitive(name);
+    if (!p) return invalid("there is no primitive {}", name.text());
+    if (!p->evaluate) return unsupported("{}: this build is without the reference evaluator", name.text());
+    std::vector<TensorType> types;
+    std::vector<BoundedArray> inputs;
+    std::vector<HostArray> arrays, outputs;
+    for (Value v : in) {
+      types.push_back(typeOf(v));
+      inputs.push_back(arrayOf(v));
+      arrays.push_back(arrayOf(v).value);
+    }
+    TG_ASSIGN_OR_RETURN(TensorTypes results, p->infer(types, attributes));
+    for (const TensorType& t : results)
+      outputs.emplace_back(TensorType{isFloat(t.dtype) ? DType::F64 : t.dtype, t.shape});
+    TG_RETURN_IF_ERROR(p->evaluate(arrays, attributes, outputs));
+    ErrorRuleCall call{*p, attributes, inputs, results, outputs, {}};
+    TG_RETURN_IF_ERROR(applyErrorRule(call));
+    std::vector<BoundedArray> bounded;
+    for (size_t r = 0; r < outputs.size(); ++r)
+      bounded.push_back({outputs[r], std::move(call.bounds[r]), results[r].dtype});
+    return add(std::move(bounded));
+  }
+
+  StatusOr<Values> call(Symbol op, std::span<const Value> in, const Attributes& attributes) override {
+    TG_ASSIGN_OR_RETURN(Attributes complete, library_.completeAttributes(op, attributes));
+    return library_.instantiate(op, in, complete, *this);
+  }
+
+  Values add(std::vector<BoundedArray> arrays) {
+    Values values;
+    for (size_t r = 0; r < arrays.size(); ++r)
+      values.push_back({static_cast<int32_t>(entries_.size()), static_cast<int32_t>(r)});
+    entries_.push_back(std::move(arrays));
+    return values;
+  }
+  const BoundedArray& arrayOf(Value v) const { return entries_[v.node][v.result]; }
+
+private:
+  const OperatorLibrary& library_;
+  std::vector<std::vector<BoundedArray>> entries_;
+};
+
+BoundedArray asInput(const HostArray& array, DType stated, std::span<const double> bound) {
+  BoundedArray input{isFloat(array.dtype()) ? array.cast(DType::F64) : array.contiguous(), {}, stated};
+  input.bound.assign(bound.begin(), bound.end());
+  input.bound.resize(static_cast<size_t>(array.elements()), 0.0);
+  return input;
+}
+
+} // namespace
+
+StatusOr<std::vector<BoundedArray>> evaluateBounded(const Graph& recorded, std::span<const HostArray> inputs,
+                                                    std::span<const std::vector<double>> inputBounds) {
+  TG_ASSIGN_OR_RETURN(Graph g, differentiate(recorded));
+  if (inputs.size() != g.inputs().size())
+    return invalid("the graph has {} inputs but was given {} arrays", g.inputs().size(), inputs.size());
+  BoundingBuilder walk(g.library());
+  std::vector<Values> values(g.nodes().size());
+  size_t next = 0;
+  for (size_t i = 0; i < g.nodes().size(); ++i) {
+    const Node& n = g.nodes()[i];
+    if (n.kind == Node::Kind::Input) {
+      std::span<const double> bound;
+      if (next < inputBounds.size()) bound = inputBounds[next];
+      values[i] = walk.add({asInput(inputs[next++], n.results[0].dtype, bound)});
+      continue;
+    }
+    Values in;
+    for (Value v : n.inputs) in.push_back(v.present() ? values[v.node][v.result] : Value{});
+    TG_ASSIGN_OR_RETURN(values[i], n.kind == Node::Kind::Primitive ? walk.primitive(n.op, in, n.attrs)
+                                                                   : walk.call(n.op, in, n.attrs));
+  }
+  std::vector<BoundedArray> outputs;
+  for (Value v : g.outputs()) outputs.push_back(walk.arrayOf(values[v.node][v.result]));
+  return outputs;
+}
+
+} // namespace tegula

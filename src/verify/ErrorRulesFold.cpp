@@ -1,0 +1,127 @@
+// Error rules of folds: reductions, running folds, contractions, scatters. Each applies its own primitive to
+// magnitudes: the sum of |terms| is what rounding errors of a sum are relative to.
+#include "verify/ErrorRules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tegula {
+namespace {
+
+/// Terms that go into each result.
+double termCount(const ErrorRuleCall& call) {
+  auto results = static_cast<double>(std::max<int64_t>(call.results[0].shape.elements(), 1));
+  auto elements = static_cast<double>(call.inputs[0].value.elements());
+  std::string_view name = call.primitive.name.text();
+  if (name == "scan")
+    return static_cast<double>(call.inputs[0].value.shape()[static_cast<int>(call.attributes.getInt("axis"))]);
+  if (name == "contract") {
+    double k = 1;
+    for (int64_t axis : call.attributes.getInts("contract_a"))
+      k *= static_cast<double>(call.inputs[0].value.shape()[static_cast<int>(axis)]);
+    return k;
+  }
+  if (name == "convolution") {
+    const Shape& w = call.inputs[1].value.shape();
+    return w[0] == 0 ? 0 : static_cast<double>(w.elements() / w[0]);
+  }
+  return elements / results;
+}
+
+/// bound = what input errors do + accumulation + the result's rounding.
+void finish(ErrorRuleCall& call, const std::vector<double>& magnitude, const std::vector<double>& plain, double terms) {
+  DType d = call.results[0].dtype;
+  double accumulator = accumulatorRoundoff(d), flush = flushBound(d);
+  bool isDot = call.primitive.kind == PrimitiveKind::Contract;
+  bool exact = terms <= 1 && !isDot;
+  bool certain = true; // every input is within a finite distance
+  for (const BoundedArray& input : call.inputs)
+    certain = certain && std::all_of(input.bound.begin(), input.bound.end(), [](double e) { return e < kUndecided; });
+  std::vector<double> y = call.outputs[0].toVector();
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (certain && !std::isfinite(y[i])) continue; // an infinite or NaN term decides
+    double propagated = magnitude[i] == plain[i] ? 0 : magnitude[i] - plain[i] + 0x1p-50 * magnitude[i];
+    double accumulation =
+        exact || magnitude[i] == 0 ? 0 : (terms + 2) * accumulator * magnitude[i] + (isDot ? terms * flush : 0);
+    call.bounds[0][i] = roundedBound(y[i], propagated + accumulation, d, 0);
+  }
+}
+
+Status sums(ErrorRuleCall& call) {
+  std::vector<HostArray> wide, plain;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    bool isIndex = call.primitive.kind == PrimitiveKind::Scatter && i == 1;
+    wide.push_back(isIndex ? call.inputs[i].value : magnitudes(call.inputs[i], true));
+    plain.push_back(isIndex ? call.inputs[i].value : magnitudes(call.inputs[i], false));
+  }
+  TG_ASSIGN_OR_RETURN(std::vector<double> withBounds, call.apply(wide));
+  TG_ASSIGN_OR_RETURN(std::vector<double> without, call.apply(plain));
+  double terms = termCount(call);
+  if (call.primitive.kind == PrimitiveKind::Scatter) { // as many terms as the most frequent index
+    std::vector<HostArray> ones = {HostArray::scalar(DType::F64, 1).expand(call.inputs[0].value.shape()),
+                                   call.inputs[1].value};
+    TG_ASSIGN_OR_RETURN(std::vector<double> counts, call.apply(ones));
+    terms = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+  }
+  finish(call, withBounds, without, terms);
+  return OkStatus();
+}
+
+/// Products: relative errors add up, so magnitudes with bounds cover what inputs do.
+Status products(ErrorRuleCall& call) {
+  std::vector<HostArray> wide = {magnitudes(call.inputs[0], true)}, plain = {magnitudes(call.inputs[0], false)};
+  TG_ASSIGN_OR_RETURN(std::vector<double> withBounds, call.apply(wide));
+  TG_ASSIGN_OR_RETURN(std::vector<double> without, call.apply(plain));
+  finish(call, withBounds, without, termCount(call));
+  return OkStatus();
+}
+
+/// A maximum is as uncertain as its most uncertain candidate. `primitive` folds the bounds by maximum.
+Status extremes(ErrorRuleCall& call, std::string_view primitive, Attributes attributes) {
+  const Primitive& fold = *findPrimitive(primitive);
+  std::vector<HostArray> bounds = {boundsArray(call.inputs[0])},
+                         out = {HostArray::zeros(DType::F64, call.results[0].shape)};
+  TG_RETURN_IF_ERROR(fold.evaluate(bounds, attributes, out));
+  call.bounds[0] = out[0].toVector();
+  for (double& e : call.bounds[0]) e = std::max(e, 0.0); // an empty fold gives -inf
+  return OkStatus();
+}
+
+/// Sorted values move by at most the largest error along the axis; places are certain only without errors.
+Status sorted(ErrorRuleCall& call) {
+  if (call.inputsExact()) return OkStatus();
+  double largest = *std::max_element(call.inputs[0].bound.begin(), call.inputs[0].bound.end());
+  std::fill(call.bounds[0].begin(), call.bounds[0].end(), largest);
+  std::fill(call.bounds[1].begin(), call.bounds[1].end(), kUndecided);
+  return OkStatus();
+}
+
+} // namespace
+
+StatusOr<bool> foldErrorRule(ErrorRuleCall& call) {
+  std::string_view name = call.primitive.name.text();
+  bool whole = !isFloat(call.results[0].dtype);
+  Status status;
+  if (name == "sort")
+    status = sorted(call);
+  else if (name == "reduce_max" || name == "reduce_min")
+    status = extremes(call, "reduce_max", call.attributes);
+  else if (name == "scan" &&
+           (call.attributes.getName("kind") == Symbol("max") || call.attributes.getName("kind") == Symbol("min"))) {
+    Attributes running = call.attributes;
+    running.set("kind", Symbol("max"));
+    status = extremes(call, "scan", running);
+  } else if (whole)
+    return false; // integers are exact, or undecided as a whole
+  else if (name == "reduce_prod" || name == "scan")
+    status = products(call);
+  else if (name == "reduce_sum" || name == "contract" || name == "convolution" || name == "scatter_add" ||
+           name == "scatter_elements_add")
+    status = sums(call);
+  else
+    return false;
+  TG_RETURN_IF_ERROR(status);
+  return true;
+}
+
+} // namespace tegula

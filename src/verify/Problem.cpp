@@ -1,0 +1,238 @@
+// Parsing and printing of problem lines.
+#include "verify/Problem.h"
+
+#include "base/NearestName.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace tegula {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> result;
+  for (std::string_view word : split(line, ' '))
+    if (!word.empty()) result.push_back(word);
+  return result;
+}
+
+template <typename T> std::optional<T> number(std::string_view text) {
+  T value{};
+  if (text.starts_with('+')) text.remove_prefix(1);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Shape> intList(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  Shape list;
+  if (text.empty()) return list;
+  for (std::string_view part : split(text, ',')) {
+    auto value = number<int64_t>(part);
+    if (!value || list.rank() == kMaxRank) return std::nullopt;
+    list.push_back(*value);
+  }
+  return list;
+}
+
+StatusOr<std::pair<double, double>> parseRange(std::string_view text) {
+  size_t dots = text.find("..");
+  auto low = number<double>(text.substr(0, dots)), high = number<double>(text.substr(dots + 2));
+  if (!low || !high || !(*low < *high)) return invalid("range {} is not low..high", text);
+  return std::pair(*low, *high);
+}
+
+/// `3,67,5:t:bf16:0..4` after the equals sign.
+Status parseInputText(std::string_view text, ProblemInput& input) {
+  std::vector<std::string_view> parts = split(text, ':');
+  auto shape = parts[0] == "scalar" ? Shape() : intList(parts[0]);
+  if (!shape || (parts[0].empty() && shape->rank() == 0))
+    return invalid("{}: shape {} is not a list of at most {} extents (rank 0 is `scalar`)", input.name.text(), parts[0],
+                   kMaxRank);
+  input.type.shape = *shape;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i] == "t")
+      input.layout = InputLayout::Transposed;
+    else if (parts[i] == "e")
+      input.layout = InputLayout::Expanded;
+    else if (auto dtype = parseDType(parts[i]))
+      input.type.dtype = *dtype;
+    else if (parts[i].find("..") != std::string_view::npos) {
+      TG_ASSIGN_OR_RETURN(input.range, parseRange(parts[i]));
+    } else
+      return invalid("{}: {} is not t, e, a dtype or a range low..high", input.name.text(), parts[i]);
+  }
+  if (!checkedElements(input.type.shape, sizeBytes(input.type.dtype)))
+    return invalid("{}: shape {} has a negative extent or is too large", input.name.text(), parts[0]);
+  return OkStatus();
+}
+
+/// Attributes of primitives have no declared types: these are lists of ints even with one number.
+bool isListAttribute(std::string_view name) {
+  constexpr std::string_view kLists[] = {"axes",  "batch_a",  "batch_b", "contract_a", "contract_b", "dilation",
+                                         "high",  "interior", "low",     "pad_high",   "pad_low",    "permutation",
+                                         "shape", "sizes",    "starts",  "steps",      "strides"};
+  return std::find(std::begin(kLists), std::end(kLists), name) != std::end(kLists);
+}
+
+AttrValue guessValue(std::string_view name, std::string_view text) {
+  if (isListAttribute(name))
+    if (auto list = intList(text)) return *list;
+  if (text == "none") return std::monostate();
+  if (text == "true" || text == "false") return text == "true";
+  if (auto whole = number<int64_t>(text)) return *whole;
+  if (auto real = number<double>(text)) return *real;
+  if (auto dtype = parseDType(text)) return *dtype;
+  if (auto list = intList(text)) return *list;
+  return Symbol(text);
+}
+
+/// The text as a value of the declared type (`int`, `float`, `ints[2] | None`, …).
+StatusOr<AttrValue> parseValue(const OperatorInfo::Attribute& attribute, std::string_view text) {
+  std::string_view type = attribute.type;
+  std::optional<AttrValue> value;
+  if (text == "none" && type.ends_with("None")) return AttrValue();
+  if (type.starts_with("ints")) {
+    if (auto list = intList(text)) value = *list;
+  } else if (type.starts_with("int")) {
+    if (auto whole = number<int64_t>(text)) value = *whole;
+  } else if (type.starts_with("float")) {
+    if (auto real = number<double>(text)) value = *real;
+  } else if (type.starts_with("bool")) {
+    if (text == "true" || text == "false") value = text == "true";
+  } else if (type.starts_with("dtype")) {
+    if (auto dtype = parseDType(text)) value = *dtype;
+  } else
+    value = Symbol(text);
+  if (!value) return invalid("{}={}: expected a value of type {}", attribute.name.text(), text, attribute.type);
+  return *value;
+}
+
+Status setAttribute(Problem& problem, const CallSignature& signature, std::string_view name, std::string_view text) {
+  if (signature.isPrimitive) {
+    problem.attributes.set(name, guessValue(name, text));
+    return OkStatus();
+  }
+  std::vector<std::string_view> known;
+  for (const OperatorInfo::Attribute& a : signature.attributes) {
+    known.push_back(a.name.text());
+    if (a.name.text() != name) continue;
+    TG_ASSIGN_OR_RETURN(AttrValue value, parseValue(a, text));
+    problem.attributes.set(a.name, value);
+    return OkStatus();
+  }
+  for (const CallSignature::Input& input : signature.inputs) known.push_back(input.name.text());
+  return invalid("{}: no input or attribute {}{}", problem.op.text(), name, didYouMean(name, known));
+}
+
+Status addInputs(Problem& problem, const CallSignature::Input& declared, std::string_view text) {
+  std::vector<std::string_view> texts = declared.variadic ? split(text, '+') : std::vector<std::string_view>{text};
+  for (std::string_view one : texts) {
+    ProblemInput input{declared.name, true, {declared.dtype.value_or(problem.dtype), {}}};
+    TG_RETURN_IF_ERROR(parseInputText(one, input));
+    problem.inputs.push_back(input);
+  }
+  return OkStatus();
+}
+
+} // namespace
+
+StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& library) {
+  std::vector<std::string_view> parts = words(line);
+  if (parts.empty()) return invalid("the problem line is empty; expected OP name=shape … dtype attr=value");
+  Problem problem;
+  problem.op = Symbol(parts[0]);
+  TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, library));
+  std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    size_t equals = parts[i].find('=');
+    if (equals != std::string_view::npos) {
+      pairs.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
+    } else if (auto dtype = parseDType(parts[i])) {
+      problem.dtype = *dtype;
+    } else {
+      return invalid("{}: {} is neither name=value nor a dtype", problem.op.text(), parts[i]);
+    }
+  }
+  for (const CallSignature::Input& declared : signature.inputs) {
+    auto it = std::find_if(pairs.begin(), pairs.end(), [&](auto& p) { return p.first == declared.name.text(); });
+    if (it != pairs.end()) {
+      TG_RETURN_IF_ERROR(addContext(addInputs(problem, declared, it->second), problem.op.text()));
+      pairs.erase(it);
+    } else if (declared.optional) {
+      problem.inputs.push_back({declared.name});
+    } else if (!declared.variadic) {
+      return invalid("{}: input {} is missing; expected {}=shape", problem.op.text(), declared.name.text(),
+                     declared.name.text());
+    }
+  }
+  for (const auto& [name, text] : pairs) {
+    if (name == "seed") {
+      auto seed = number<uint64_t>(text);
+      if (!seed) return invalid("seed={}: expected a count", text);
+      problem.seed = *seed;
+    } else {
+      TG_RETURN_IF_ERROR(setAttribute(problem, signature, name, text));
+    }
+  }
+  return problem;
+}
+
+namespace {
+
+std::string listText(const Shape& list, std::string_view empty) {
+  std::string text;
+  for (int64_t x : list) text += fmt::format("{}{}", text.empty() ? "" : ",", x);
+  return text.empty() ? std::string(empty) : text;
+}
+
+std::string inputText(const ProblemInput& input) {
+  std::string text = listText(input.type.shape, "scalar") + ":" + std::string(name(input.type.dtype));
+  if (input.layout != InputLayout::Contiguous) text += input.layout == InputLayout::Transposed ? ":t" : ":e";
+  if (input.range) text += fmt::format(":{}..{}", input.range->first, input.range->second);
+  return text;
+}
+
+} // namespace
+
+std::string toString(const Problem& problem) {
+  std::string text(problem.op.text());
+  Symbol last;
+  for (const ProblemInput& input : problem.inputs) {
+    if (!input.present) continue;
+    text += input.name == last ? "+" + inputText(input) : fmt::format(" {}={}", input.name.text(), inputText(input));
+    last = input.name;
+  }
+  text += fmt::format(" {}", name(problem.dtype));
+  for (const auto& [attribute, value] : problem.attributes) {
+    const Shape* list = std::get_if<Shape>(&value);
+    text += fmt::format(" {}={}", attribute.text(), list ? listText(*list, "[]") : toString(value));
+  }
+  if (problem.seed != 1) text += fmt::format(" seed={}", problem.seed);
+  return text;
+}
+
+StatusOr<TensorTypes> resultTypes(const Problem& problem, const OperatorLibrary& library) {
+  TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, library));
+  std::vector<TensorType> types;
+  std::vector<const TensorType*> pointers;
+  for (const ProblemInput& input : problem.inputs) types.push_back(input.type);
+  if (signature.isPrimitive) return findPrimitive(problem.op)->infer(types, problem.attributes);
+  for (size_t i = 0; i < types.size(); ++i) pointers.push_back(problem.inputs[i].present ? &types[i] : nullptr);
+  TG_ASSIGN_OR_RETURN(TensorTypes results, library.infer(problem.op, pointers, problem.attributes));
+  results.resize(static_cast<size_t>(signature.results)); // without residuals
+  return results;
+}
+
+} // namespace tegula

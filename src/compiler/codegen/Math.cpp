@@ -43,15 +43,24 @@ Value powerOfTwo(Lanes& l, Value n) {
   return l.fromBits(l.shiftLeft(l.addBits(n, l.integer(l.exponentBias())), l.mantissaBits()));
 }
 
-/// exp(x + tail), |tail| tiny. In two multiplications the power of two covers subnormal results and overflow, with one
-/// rounding.
+/// x 2^n with one rounding, for |n| <= 250 (f32), 2000 (f64): subnormal results and overflow too. Two multiplications
+/// by normal numbers; for f32 LLVM's ldexp, which is one instruction where the target has it and the same two
+/// multiplications elsewhere (codegen/Object.cpp).
+Value scaleByPowerOfTwo(Lanes& l, Value x, Value n) {
+  if (!l.wide)
+    return mlir::LLVM::CallIntrinsicOp::create(l.b, l.loc, l.type, l.b.getStringAttr("llvm.ldexp"),
+                                               mlir::ValueRange{x, n})
+        .getResult(0);
+  Value half = l.shiftRight(n, 1);
+  return l.mul(l.mul(x, powerOfTwo(l, half)), powerOfTwo(l, l.subBits(n, half)));
+}
+
+/// exp(x + tail), |tail| tiny.
 Value emitExp(Lanes& l, Value x, Value tail = {}) {
   Value clamped = l.atLeast(l.atMost(x, l.wide ? 710 : 89), l.wide ? -746 : -104);
   auto [n, expm1] = reduceExp(l, clamped);
   if (tail) expm1 = l.fma(tail, l.add(expm1, l.number(1)), expm1);
-  Value half = l.shiftRight(n, 1);
-  Value scaled = l.mul(l.add(expm1, l.number(1)), powerOfTwo(l, half));
-  return l.mul(scaled, powerOfTwo(l, l.subBits(n, half)));
+  return scaleByPowerOfTwo(l, l.add(expm1, l.number(1)), n);
 }
 
 /// x = 2^exponent * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), for finite x > 0 (others give anything that is not a

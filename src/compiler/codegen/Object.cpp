@@ -4,6 +4,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -87,6 +88,34 @@ void fuseMultiplyAdds(llvm::Module& module) {
   }
 }
 
+/// 2^n in the type of x, for exponents of normal numbers.
+llvm::Value* powerOfTwo(llvm::IRBuilder<>& b, llvm::Value* n, llvm::Type* type) {
+  constexpr int bias = 127, mantissaBits = 23;
+  llvm::Value* biased = b.CreateAdd(n, llvm::ConstantInt::get(n->getType(), bias));
+  return b.CreateBitCast(b.CreateShl(biased, mantissaBits), type);
+}
+
+/// llvm.ldexp of f32 is one instruction with AVX-512 (vscalefps); elsewhere LLVM would call the C library, so it
+/// becomes two multiplications with the same result. Requires: exponents within 250 of 0 (codegen/Math.cpp).
+void expandLdexp(llvm::Module& module, const Target& target) {
+  for (llvm::Function& declared : llvm::make_early_inc_range(module)) {
+    if (declared.getIntrinsicID() != llvm::Intrinsic::ldexp) continue;
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(declared.getReturnType());
+    constexpr unsigned fewestLanes = 4; // one register of the smallest kind
+    if (target.vectorBytes == 64 && vector && vector->getNumElements() >= fewestLanes) continue;
+    for (llvm::User* user : llvm::make_early_inc_range(declared.users())) {
+      auto* call = llvm::cast<llvm::CallInst>(user);
+      llvm::IRBuilder<> b(call);
+      llvm::Value *x = call->getArgOperand(0), *n = call->getArgOperand(1);
+      llvm::Value* half = b.CreateAShr(n, uint64_t(1));
+      llvm::Value* scaled = b.CreateFMul(x, powerOfTwo(b, half, x->getType()));
+      call->replaceAllUsesWith(b.CreateFMul(scaled, powerOfTwo(b, b.CreateSub(n, half), x->getType())));
+      call->eraseFromParent();
+    }
+    declared.eraseFromParent();
+  }
+}
+
 /// LLVM's -O2 without what our own lowering has already decided (vector width, unrolling, interleaving).
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
@@ -135,6 +164,7 @@ StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Targe
   module.setDataLayout(machine->createDataLayout());
   setAttributes(module, target, entry);
   fuseMultiplyAdds(module);
+  expandLdexp(module, target);
   optimise(module, *machine);
   if (optimised) {
     llvm::raw_string_ostream stream(*optimised);

@@ -2,6 +2,7 @@
 #include "lang/Format.h"
 #include "lang/Diagnostics.h"
 #include "lang/Parser.h"
+#include <fmt/ranges.h>
 #include <algorithm>
 
 namespace tegula::lang {
@@ -62,11 +63,14 @@ std::string printList(const std::vector<ExprPtr>& items, size_t from, const std:
 
 /// Names and numbers hug `:` in a[1:n]; anything longer, and a stated element type, gets spaces.
 std::string printSlice(const Expr& e, bool type) {
+  bool spaced = type;
+  for (const ExprPtr& a : e.args) spaced |= a && (a->is(ExprKind::Binary) || a->is(ExprKind::Conditional) || a->is(ExprKind::Call));
   std::string s = e.args[0] ? print(*e.args[0], 1) : "";
-  if (type) return s + (s.empty() ? ": " : " : ") + print(*e.args[1], 1);
-  s += ':';
-  if (e.args[1]) s += print(*e.args[1], 1);
-  if (e.args[2]) s += ":" + print(*e.args[2], 1);
+  for (size_t i = 1; i < 3; ++i) {
+    if (i == 2 && !e.args[2]) break;
+    s += spaced && !s.empty() ? " :" : ":";
+    if (e.args[i]) s += (spaced ? " " : "") + print(*e.args[i], 1);
+  }
   return s;
 }
 
@@ -134,7 +138,9 @@ public:
       docstring(m.doc, 0);
       trailing(m.docSpan.endLine);
     }
-    for (const auto& f : m.functions) {
+    for (size_t i = 0; i < m.functions.size(); ++i) {
+      const Function* f = m.functions[i].get();
+      bound_ = i + 1 < m.functions.size() ? firstLine(*m.functions[i + 1]) : INT32_MAX;
       size_t before = out_.size();
       if (before > 0) out_ += "\n\n";
       size_t mark = out_.size();
@@ -166,7 +172,7 @@ public:
     }
     lastLine_ = f.hasDoc ? f.docSpan.endLine : 0;
     block(f.body, 1);
-    closeBlock(f.endLine, 0);
+    closeBlock(0);
   }
 
   std::string take() { return std::move(out_); }
@@ -200,12 +206,12 @@ private:
     out_.pop_back();
     out_ += "  " + (*comments_)[next_++].text + "\n";
   }
-  /// Own-line comments after the last statement of a block that are still indented deeper than its parent.
-  void closeBlock(int32_t endLine, int parentIndent) {
-    (void)endLine;
-    while (comments_ && next_ < comments_->size()) {
+  /// Own-line comments after the last statement of a block that are indented deeper than the block's parent.
+  void closeBlock(int parentIndent) {
+    while (pending(bound_)) {
       const Comment& c = (*comments_)[next_];
-      if (!c.ownLine || c.span.column <= parentIndent * 4 + 1 || c.span.line > blockEnd_) break;
+      if (!c.ownLine || c.span.column <= parentIndent * 4 + 1) break;
+      if (lastLine_ > 0 && c.span.line > lastLine_ + 1) blank();
       line(parentIndent + 1, c.text);
       lastLine_ = c.span.line;
       ++next_;
@@ -272,11 +278,17 @@ private:
     if (one.size() <= kWidth || f.parameters.empty()) return line(0, one);
     line(0, fmt::format("def {}(", f.name.text()));
     for (const Parameter& p : f.parameters) line(1, parameter(p) + ",");
-    line(0, fmt::format("){}:", result));
+    if (f.returns) wrapped(0, ") -> ", *f.returns, ":");
+    else line(0, "):");
   }
 
   void block(const Block& body, int indent) {
-    for (const StmtPtr& s : body) statement(*s, indent);
+    int32_t outer = bound_;
+    for (size_t i = 0; i < body.size(); ++i) {
+      bound_ = i + 1 < body.size() ? body[i + 1]->span.line : outer;
+      statement(*body[i], indent);
+    }
+    bound_ = outer;
   }
 
   void statement(const Stmt& s, int indent) {
@@ -294,50 +306,64 @@ private:
     case StmtKind::For:
       line(indent, fmt::format("for {} in {}:", print(*s.target, 0), print(*s.value, 1)));
       trailing(s.span.endLine);
-      nested(s.body, indent, s.span.endLine);
+      nested(s.body, indent, s.span.endLine, INT32_MAX);
       return;
     }
     trailing(s.span.endLine);
     lastLine_ = s.span.endLine;
   }
 
-  void nested(const Block& body, int indent, int32_t headLine) {
+  void nested(const Block& body, int indent, int32_t headLine, int32_t bound) {
+    int32_t outer = bound_;
+    bound_ = std::min(bound, outer);
     lastLine_ = 0;
     block(body, indent + 1);
     if (lastLine_ == 0) lastLine_ = headLine;
-    blockEnd_ = INT32_MAX;
-    closeBlock(lastLine_, indent);
+    closeBlock(indent);
+    bound_ = outer;
   }
 
   void ifStatement(const Stmt& s, int indent) {
     for (size_t i = 0; i < s.branches.size(); ++i) {
       const Stmt::Branch& b = s.branches[i];
+      if (i > 0) commentsBefore(b.condition->span.line, indent);
       line(indent, fmt::format("{} {}:", i == 0 ? "if" : "elif", print(*b.condition, 1)));
       trailing(b.condition->span.endLine);
-      nested(b.body, indent, b.condition->span.endLine);
+      int32_t next = i + 1 < s.branches.size() ? s.branches[i + 1].condition->span.line : s.orElse.empty() ? INT32_MAX : s.orElse[0]->span.line;
+      nested(b.body, indent, b.condition->span.endLine, next);
     }
     if (s.orElse.empty()) return;
     line(indent, "else:");
-    nested(s.orElse, indent, lastLine_);
+    if (s.orElse[0]->span.line > 1) trailing(s.orElse[0]->span.line - 1);
+    nested(s.orElse, indent, lastLine_, INT32_MAX);
   }
 
-  /// `prefix value suffix`, broken at the commas of the outermost call, tuple or list when the line is too long.
-  void wrapped(int indent, std::string prefix, const Expr& value, std::string_view suffix) {
+  /// `prefix value suffix`. A line that is too long is broken inside the brackets of the value: all its elements on one
+  /// line if they fit, else one on each.
+  void wrapped(int indent, const std::string& prefix, const Expr& value, std::string_view suffix) {
     std::string one = fmt::format("{}{}{}", prefix, print(value, 0), suffix);
-    bool call = value.is(ExprKind::Call) && value.args.size() > 1, list = value.is(ExprKind::List) && !value.args.empty();
-    bool tuple = value.is(ExprKind::Tuple) && value.args.size() > 1;
-    if (one.size() + static_cast<size_t>(indent) * 4 <= kWidth || !(call || list || tuple)) return line(indent, one);
-    line(indent, prefix + (call ? print(value.arg(0), 20) + "(" : list ? "[" : "("));
-    for (size_t i = call ? 1 : 0; i < value.args.size(); ++i) {
-      std::string key = call && !value.keywords[i].empty() ? fmt::format("{}=", value.keywords[i].text()) : "";
-      line(indent + 1, key + print(value.arg(i), 1) + ",");
+    bool applied = value.is(ExprKind::Call) || value.is(ExprKind::Index);
+    bool many = value.is(ExprKind::List) || value.is(ExprKind::Tuple);
+    size_t from = applied ? 1 : 0, width = kWidth - static_cast<size_t>(indent) * 4;
+    if (one.size() <= width || !(applied || many) || value.args.size() <= from) return line(indent, one);
+    std::string_view open = value.is(ExprKind::Index) || value.is(ExprKind::List) ? "[" : "(";
+    std::vector<std::string> items;
+    for (size_t i = from; i < value.args.size(); ++i) {
+      std::string key = value.is(ExprKind::Call) && !value.keywords[i].empty() ? fmt::format("{}=", value.keywords[i].text()) : "";
+      items.push_back(key + (value.arg(i).is(ExprKind::Slice) ? printSlice(value.arg(i), isTypeName(value.arg(0))) : print(value.arg(i), 1)));
     }
-    line(indent, fmt::format("{}{}", list ? "]" : ")", suffix));
+    line(indent, fmt::format("{}{}{}", prefix, applied ? print(value.arg(0), 20) : "", open));
+    std::string joined = fmt::format("{}", fmt::join(items, ", "));
+    if (joined.size() + 4 <= width && (applied || items.size() > 1)) line(indent + 1, joined);
+    else
+      for (const std::string& i : items) line(indent + 1, i + ",");
+    line(indent, fmt::format("{}{}", open == "[" ? "]" : ")", suffix));
   }
 
   const std::vector<Comment>* comments_;
   size_t next_ = 0;
-  int32_t lastLine_ = 0, blockEnd_ = INT32_MAX;
+  int32_t lastLine_ = 0;
+  int32_t bound_ = INT32_MAX; // comments from this line on belong to what follows the block being printed
   bool gapAfterComments_ = false;
   std::string out_;
 };

@@ -20,7 +20,7 @@ class Loader {
 public:
   explicit Loader(OperatorLibrary::Impl& impl) : impl_(impl) {}
 
-  Status run() {
+  Status run(bool probe) {
     for (size_t i = 0; i < impl_.sources.size(); ++i)
       impl_.modules.push_back(parseModule(impl_.sources[i].text, static_cast<int32_t>(i), diagnostics_));
     for (const ParsedModule& m : impl_.modules)
@@ -30,7 +30,7 @@ public:
     for (auto& [name, e] : impl_.entries) kernelNeedsGrad(e);
     refuseRecursion();
     checkBodies();
-    if (diagnostics_.empty()) probeShapes(impl_, diagnostics_);
+    if (probe && diagnostics_.empty()) probeShapes(impl_, diagnostics_);
     TG_RETURN_IF_ERROR(diagnostics_.status(impl_.sources));
     for (auto& [name, e] : impl_.entries) describe(e);
     return OkStatus();
@@ -236,14 +236,14 @@ private:
 
 } // namespace
 
-StatusOr<std::shared_ptr<const OperatorLibrary>> OperatorLibrary::load(std::span<const SourceFile> sources) {
-  auto impl = std::make_unique<Impl>();
-  impl->sources.assign(sources.begin(), sources.end());
-  TG_RETURN_IF_ERROR(Loader(*impl).run());
+namespace {
+StatusOr<std::shared_ptr<const OperatorLibrary>> loadSources(std::vector<SourceFile> sources, bool probe) {
+  auto impl = std::make_unique<OperatorLibrary::Impl>();
+  impl->sources = std::move(sources);
+  TG_RETURN_IF_ERROR(Loader(*impl).run(probe));
   return std::make_shared<const OperatorLibrary>(std::move(impl));
 }
 
-namespace {
 StatusOr<std::vector<SourceFile>> readFolder(const std::string& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> paths;
@@ -264,14 +264,19 @@ StatusOr<std::vector<SourceFile>> readFolder(const std::string& folder) {
 }
 } // namespace
 
+StatusOr<std::shared_ptr<const OperatorLibrary>> OperatorLibrary::load(std::span<const SourceFile> sources) {
+  return loadSources({sources.begin(), sources.end()}, true);
+}
+
 StatusOr<std::shared_ptr<const OperatorLibrary>> OperatorLibrary::loadEmbedded() {
   if (const char* folder = std::getenv("TEGULA_OPS"); folder && *folder) {
     TG_ASSIGN_OR_RETURN(std::vector<SourceFile> sources, readFolder(folder));
-    return load(sources);
+    return loadSources(std::move(sources), true);
   }
+  // Shapes of the embedded library are probed by tests/lang, not by every process that starts.
   std::vector<SourceFile> sources;
   for (const EmbeddedSource& s : embeddedSources()) sources.push_back({std::string(s.path), std::string(s.text)});
-  return load(sources);
+  return loadSources(std::move(sources), false);
 }
 
 } // namespace tegula

@@ -1,12 +1,14 @@
-// Inlines every library operator that the target does not keep whole; what remains is primitives and kept operators.
+// Inlines every library operator that the target does not keep whole; what remains is primitives and kept operators. A contraction
+// in a body (`@`) becomes the library's `matmul` where the target keeps that.
 #include "graph/passes/Passes.h"
+#include "graph/passes/Products.h"
 #include "graph/passes/Rewrite.h"
 
 namespace tegula {
 
 namespace {
 
-const Symbol kStop = "stop_gradient";
+const Symbol kStop = "stop_gradient", kContract = "contract";
 
 /// Inlines operators as they arrive, each asked about with the types it has here.
 class DecomposingBuilder final : public Builder {
@@ -17,6 +19,8 @@ public:
 
   StatusOr<Values> primitive(Symbol name, std::span<const Value> in, const Attributes& a) override {
     if (name == kStop) return Values(in.begin(), in.end());
+    if (name == kContract)
+      if (Value v = keptProduct(in, a); v.present()) return Values{v};
     return graph_.addPrimitive(name, in, a, scope_);
   }
 
@@ -42,6 +46,17 @@ public:
   }
 
 private:
+  /// The contraction as a matmul that stays whole. Nodes of an attempt that fails are dead code.
+  Value keptProduct(std::span<const Value> in, const Attributes& a) {
+    Emit e(graph_, scope_);
+    int32_t before = static_cast<int32_t>(graph_.nodes().size());
+    Value v = productAsMatmul(e, in[0], in[1], a);
+    if (!v.present() || !e.status().ok()) return {};
+    for (int32_t i = before; i < static_cast<int32_t>(graph_.nodes().size()); ++i)
+      if (graph_.node(i).kind == Node::Kind::Operator && !target_.keepsWhole(graph_, graph_.node(i))) return {};
+    return v;
+  }
+
   Graph& graph_;
   const TargetModel& target_;
   Symbol scope_;
@@ -58,8 +73,10 @@ StatusOr<Graph> decompose(const Graph& g, const TargetModel& target) {
       auto results = builder.call(n.op, r.mapAll(n.inputs), n.attrs);
       if (!results.ok()) return addContext(results.status(), n.scope.text());
       r.replace(i, *std::move(results));
-    } else if (n.op == kStop && n.kind == Node::Kind::Primitive) {
-      r.replace(i, {r.map(n.inputs[0])});
+    } else if (n.kind == Node::Kind::Primitive && (n.op == kStop || n.op == kContract)) {
+      DecomposingBuilder builder(r.to(), target, n.scope);
+      TG_ASSIGN_OR_RETURN(Values results, builder.primitive(n.op, r.mapAll(n.inputs), n.attrs));
+      r.replace(i, std::move(results));
     } else {
       r.copy(i);
     }

@@ -125,14 +125,11 @@ private:
     InliningBuilder builder(g_, n.scope);
     auto results = g_.library().instantiateGrad(n.op, n.inputs, outputs, dys, n.attrs, builder);
     if (!results.ok()) return addContext(results.status(), fmt::format("gradient of {}", where(n)));
-    size_t next = 0;
-    for (Value v : n.inputs) {
-      if (!v.present() || !isFloat(g_.typeOf(v).dtype)) continue;
-      if (next == results->size()) break;
-      Value gradient = (*results)[next++];
-      if (!gradient.present() || !depends(v)) continue;
-      TG_ASSIGN_OR_RETURN(gradient, fitted(gradient, TensorType(g_.typeOf(v)), n, e));
-      adjoints_.add(v, gradient);
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      Value gradient = (*results)[k];
+      if (!gradient.present() || !depends(n.inputs[k])) continue;
+      TG_ASSIGN_OR_RETURN(gradient, fitted(gradient, TensorType(g_.typeOf(n.inputs[k])), n, e));
+      adjoints_.add(n.inputs[k], gradient);
     }
     return OkStatus();
   }

@@ -1,0 +1,136 @@
+// The test target and the plan interpreter.
+#include "GraphTestSupport.h"
+#include <cstring>
+
+namespace tegula::test {
+
+std::shared_ptr<const OperatorLibrary> library() {
+  static const auto lib = valueOf(OperatorLibrary::loadEmbedded());
+  return lib;
+}
+
+HostArray randomArray(const TensorType& t, uint32_t seed, int64_t high) {
+  std::mt19937 random(seed);
+  HostArray a(t);
+  for (int64_t i = 0; i < a.elements(); ++i)
+    if (isFloat(t.dtype)) a.set(i, static_cast<double>(random()) / 2147483648.0 - 1.0);
+    else a.setInt(i, static_cast<int64_t>(random() % static_cast<uint64_t>(high)));
+  return a;
+}
+
+double difference(const HostArray& a, const HostArray& b) {
+  if (a.shape() != b.shape()) return INFINITY;
+  double worst = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    double x = a.get(i), y = b.get(i);
+    if (std::isnan(x) || std::isnan(y)) worst = std::isnan(x) && std::isnan(y) ? worst : INFINITY;
+    else if (x != y) worst = std::max(worst, std::abs(x - y) / (1 + std::abs(y)));
+  }
+  return worst;
+}
+
+bool TestTarget::keepsWhole(const Graph& g, const Node& n) const {
+  return keepOperators && n.kind == Node::Kind::Operator && g.library().find(n.op)->hasKernel;
+}
+
+std::string TestTarget::whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const {
+  int kept = 0, reductions = 0, other = 0;
+  for (int32_t i : nodes) {
+    const Node& n = g.node(i);
+    if (n.kind == Node::Kind::Operator) {
+      ++kept;
+      continue;
+    }
+    PrimitiveKind kind = findPrimitive(n.op)->kind;
+    if (kind == PrimitiveKind::Reduce) ++reductions;
+    else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast && kind != PrimitiveKind::Source) ++other;
+  }
+  if (nodes.size() > 1 && other) return "not a loop";
+  if (!fuseLoops && nodes.size() > 1) return "the test wants single nodes";
+  if (kept > 1 || (kept && (reductions || !fuseEpilogues) && nodes.size() > 1)) return "a kept operator";
+  return "";
+}
+
+namespace {
+
+struct TestKernel : KernelSource {};
+
+/// Structure, types and kinds of layout; no extents.
+std::string structureOf(const Group& group) {
+  std::string key;
+  for (const Node& n : group.body.nodes()) {
+    key += fmt::format("{}(", n.op.text());
+    for (Value v : n.inputs) key += fmt::format("{}.{},", v.node, v.result);
+    key += fmt::format("){} ", name(n.results[0].dtype));
+    if (const AttrValue* axes = n.attrs.find("axes")) key += toString(*axes);
+  }
+  return key;
+}
+
+HostArray viewOf(const TensorType& t, const Layout& layout, uint8_t* base) {
+  Shape strides = layout.kind == Layout::Kind::Strided ? layout.strides : rowMajorStrides(t.shape);
+  return HostArray::wrap(t, strides, base, nullptr);
+}
+
+} // namespace
+
+StatusOr<GroupSchedule> TestTarget::schedule(const Group& group) const {
+  auto kernel = std::make_shared<TestKernel>();
+  kernel->key = structureOf(group);
+  kernel->name = group.label;
+  GroupDispatch d;
+  d.kernel = kernel;
+  for (int32_t i = 0; i < static_cast<int32_t>(group.inputLayouts.size()); ++i)
+    d.bindings.push_back({OperandRef::Kind::Input, i});
+  int64_t elements = 0;
+  for (int32_t i = 0; i < static_cast<int32_t>(group.outputLayouts.size()); ++i) {
+    d.bindings.push_back({OperandRef::Kind::Output, i});
+    elements += group.body.typeOf(group.body.outputs()[i]).shape.elements();
+  }
+  d.scalars.push_back(static_cast<int64_t>(groups.size()));
+  d.items = elements;
+  groups.push_back(std::make_shared<Group>(group));
+  GroupSchedule s;
+  s.dispatches.push_back(std::move(d));
+  return s;
+}
+
+StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::span<const HostArray> inputs) {
+  PlanRun run;
+  auto poisoned = [](int64_t bytes) { return std::vector<uint8_t>(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0xff); };
+  std::vector<uint8_t> arena = poisoned(plan.arenaBytes);
+  std::vector<std::vector<uint8_t>> outputs;
+  for (const TensorType& t : plan.outputs) outputs.push_back(poisoned(t.sizeBytes()));
+  for (const HostArray& a : inputs) run.inputs.push_back(a.contiguous().clone());
+  std::vector<HostArray> constants;
+  for (const HostArray& a : plan.constants) constants.push_back(a.clone());
+  auto address = [&](const BufferRef& r) -> uint8_t* {
+    switch (r.space) {
+    case BufferRef::Space::Input: return run.inputs[r.index].as<uint8_t>() + r.offsetBytes;
+    case BufferRef::Space::Output: return outputs[r.index].data() + r.offsetBytes;
+    case BufferRef::Space::Arena: return arena.data() + r.offsetBytes;
+    case BufferRef::Space::Constant: break;
+    }
+    return constants[r.index].as<uint8_t>() + r.offsetBytes;
+  };
+  for (const PlanStep& step : plan.steps)
+    for (const Segment& segment : step.segments) {
+      const Group& group = *target.groups[segment.scalars[0]];
+      std::vector<HostArray> in;
+      size_t b = 0;
+      for (size_t i = 0; i < group.inputLayouts.size(); ++i) {
+        const TensorType& t = group.body.node(group.body.inputs()[i].node).results[0];
+        in.push_back(viewOf(t, group.inputLayouts[i], address(segment.bindings[b++])).clone());
+      }
+      TG_ASSIGN_OR_RETURN(EvaluationResult results, evaluate(group.body, in));
+      for (size_t o = 0; o < group.outputLayouts.size(); ++o) {
+        HostArray to = viewOf(results.outputs[o].type(), group.outputLayouts[o], address(segment.bindings[b++]));
+        to.copyFrom(results.outputs[o]);
+      }
+    }
+  for (size_t o = 0; o < plan.outputs.size(); ++o)
+    run.outputs.push_back(viewOf(plan.outputs[o], Layout::rowMajor(plan.outputs[o].shape), address(plan.outputPlaces[o])).clone());
+  return run;
+}
+
+} // namespace tegula::test

@@ -1,0 +1,321 @@
+// Plans interpreted on real bytes give what the reference gives for the recorded graph, whatever was fused, laid out or placed.
+#include "GraphTestSupport.h"
+#include "graph/plan/MemoryPlanner.h"
+#include <chrono>
+
+namespace tegula::test {
+namespace {
+
+struct Recorder {
+  Graph g{library()};
+  std::vector<HostArray> data;
+  uint32_t seed = 1;
+
+  Value input(const TensorType& t, InputKind kind = InputKind::Data, int64_t high = 4) {
+    data.push_back(randomArray(t, seed++, high));
+    return g.addInput(Symbol(fmt::format("x{}", data.size())), t, kind);
+  }
+  Value op(Symbol name, std::initializer_list<Value> in, const Attributes& a = {}) {
+    return valueOf(g.addOperator(name, std::span(in.begin(), in.size()), a))[0];
+  }
+  Value primitive(Symbol name, std::initializer_list<Value> in, const Attributes& a = {}) {
+    return valueOf(g.addPrimitive(name, std::span(in.begin(), in.size()), a))[0];
+  }
+};
+
+/// A small GPT step with everything that makes plans hard: split qkv, transposed heads, a tied head, clipping, AdamW-like updates.
+Recorder gptStep(int64_t B, int64_t T, int64_t C, int64_t H, int64_t V, int layers, DType d = DType::F32) {
+  Recorder r;
+  auto f = [&](Shape s) { return TensorType{d, s}; };
+  auto state = [&](Shape s) { return r.input(f(s), InputKind::State); };
+  Value tokens = r.input({DType::I64, {B, T}}, InputKind::Data, V), labels = r.input({DType::I64, {B, T}}, InputKind::Data, V);
+  Value lr = r.input(f({}), InputKind::Scalar);
+  std::vector<Value> parameters, moments;
+  auto parameter = [&](Shape s) {
+    parameters.push_back(state(s));
+    moments.push_back(state(s));
+    return parameters.back();
+  };
+  Value wte = parameter({V, C}), wpe = parameter({T, C});
+  Value x = r.op("add", {r.primitive("gather", {wte, tokens}, {{"axis", int64_t(0)}}), wpe});
+  Attributes last{{"axes", Shape{2}}, {"keepdim", true}};
+  auto norm = [&](Value v, Value gain) {
+    Value mean = r.op("mul", {r.primitive("reduce_sum", {v}, last), r.primitive("constant", {}, {{"value", 1.0 / C}, {"dtype", d}})});
+    Value centred = r.op("sub", {v, mean});
+    Value variance = r.op("mul", {r.primitive("reduce_sum", {r.op("mul", {centred, centred})}, last),
+                                  r.primitive("constant", {}, {{"value", 1.0 / C}, {"dtype", d}})});
+    Value eps = r.primitive("constant", {}, {{"value", 1e-5}, {"dtype", d}});
+    return r.op("mul", {r.op("mul", {centred, r.op("rsqrt", {r.op("add", {variance, eps})})}), gain});
+  };
+  for (int l = 0; l < layers; ++l) {
+    Value y = norm(x, parameter({C}));
+    Value qkv = r.op("linear", {y, parameter({3 * C, C}), parameter({3 * C})});
+    Value heads[3];
+    for (int64_t k = 0; k < 3; ++k) {
+      Value piece = r.primitive("slice", {qkv}, {{"starts", Shape{0, 0, k * C}}, {"sizes", Shape{B, T, C}}, {"steps", Shape{1, 1, 1}}});
+      heads[k] = r.primitive("transpose", {r.primitive("reshape", {piece}, {{"shape", Shape{B, T, H, C / H}}})}, {{"permutation", Shape{0, 2, 1, 3}}});
+    }
+    Value a = r.op("attention", {heads[0], heads[1], heads[2]}, {{"causal", true}});
+    a = r.primitive("reshape", {r.primitive("transpose", {a}, {{"permutation", Shape{0, 2, 1, 3}}})}, {{"shape", Shape{B, T, C}}});
+    x = r.op("add", {x, r.op("linear", {a, parameter({C, C}), parameter({C})})});
+    y = r.op("linear", {norm(x, parameter({C})), parameter({4 * C, C}), parameter({4 * C})});
+    x = r.op("add", {x, r.op("linear", {r.op("gelu", {y}), parameter({C, 4 * C}), parameter({C})})});
+  }
+  Value logits = r.op("matmul", {norm(x, parameter({C})), wte}, {{"transpose_b", true}});
+  Value flat = r.primitive("reshape", {logits}, {{"shape", Shape{B * T, V}}});
+  // Cross entropy by hand: log of the sum of exponentials less the label's logit.
+  Value z = r.primitive("reduce_max", {flat}, {{"axes", Shape{1}}, {"keepdim", true}});
+  Value e = r.primitive("exp", {r.op("sub", {flat, r.primitive("stop_gradient", {z})})});
+  Value lse = r.op("add", {r.primitive("log", {r.primitive("reduce_sum", {e}, {{"axes", Shape{1}}, {"keepdim", true}})}), r.primitive("stop_gradient", {z})});
+  Value index = r.primitive("reshape", {labels}, {{"shape", Shape{B * T, 1}}});
+  Value picked = r.primitive("gather_elements", {flat, index}, {{"axis", int64_t(1)}});
+  Value loss = r.op("mul", {r.primitive("reduce_sum", {r.op("sub", {lse, picked})}, {{"axes", Shape{0, 1}}, {"keepdim", false}}),
+                            r.primitive("constant", {}, {{"value", 1.0 / static_cast<double>(B * T)}, {"dtype", d}})});
+  Values grads = valueOf(r.g.addGradient(loss, parameters));
+  Value norm2;
+  for (Value v : grads) {
+    Value s = r.primitive("reduce_sum", {r.op("mul", {v, v})}, {{"axes", countingShape(r.g.typeOf(v).shape.rank())}, {"keepdim", false}});
+    norm2 = norm2.present() ? r.op("add", {norm2, s}) : s;
+  }
+  Value scale = r.op("div", {lr, r.op("add", {r.primitive("sqrt", {norm2}), lr})});
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Value m = r.op("add", {moments[i], r.op("mul", {grads[i], scale})});
+    Value p = r.op("sub", {parameters[i], r.op("mul", {m, lr})});
+    auto inputOf = [&](Value v) {
+      for (size_t k = 0; k < r.g.inputs().size(); ++k)
+        if (r.g.inputs()[k].node == v.node) return static_cast<int32_t>(k);
+      return -1;
+    };
+    r.g.assigns().push_back({inputOf(moments[i]), m});
+    r.g.assigns().push_back({inputOf(parameters[i]), p});
+  }
+  r.g.outputs() = {loss, norm2};
+  return r;
+}
+
+/// Makes a plan, runs it, compares with the reference.
+void expectPlanMatches(const Recorder& r, const TestTarget& target, double tolerance = 1e-10, PlanOptions options = {}) {
+  options.observe = [](std::string_view pass, const Graph& g) {
+    Status s = g.verify();
+    EXPECT_TRUE(s.ok()) << pass << ": " << message(s);
+  };
+  Plan plan = valueOf(makePlan(r.g, target, options));
+  EvaluationResult expected = valueOf(evaluate(r.g, r.data));
+  PlanRun run = valueOf(interpret(plan, target, r.data));
+  for (size_t o = 0; o < expected.outputs.size(); ++o)
+    EXPECT_LE(difference(run.outputs[o], expected.outputs[o]), tolerance) << "output " << o << "\n" << plan.text();
+  std::vector<bool> assigned(r.data.size(), false);
+  for (size_t a = 0; a < r.g.assigns().size(); ++a) {
+    int32_t input = r.g.assigns()[a].input;
+    assigned[input] = true;
+    EXPECT_LE(difference(run.inputs[input], expected.assigned[a]), tolerance) << "state " << input;
+  }
+  for (size_t i = 0; i < r.data.size(); ++i)
+    if (!assigned[i]) EXPECT_EQ(difference(run.inputs[i], r.data[i]), 0) << "input " << i << " was changed";
+  for (const PlanStep& s : plan.steps)
+    for (int32_t w : s.waits) EXPECT_LT(w, static_cast<int32_t>(&s - plan.steps.data()));
+}
+
+TEST(Plan, GptStepUnderEveryTarget) {
+  Recorder r = gptStep(2, 3, 4, 2, 7, 2);
+  for (int bits = 0; bits < 16; ++bits) {
+    TestTarget target;
+    target.keepOperators = bits & 1;
+    target.fuseLoops = bits & 2;
+    target.fuseEpilogues = bits & 4;
+    target.anyStrides = bits & 8;
+    SCOPED_TRACE(fmt::format("target {}", bits));
+    expectPlanMatches(r, target, 1e-5);
+  }
+}
+
+TEST(Plan, GptStepAtOtherSizes) {
+  for (auto [B, T, C, H] : {std::array{1, 1, 2, 1}, {1, 5, 6, 3}, {3, 1, 4, 2}, {2, 7, 2, 2}}) {
+    Recorder r = gptStep(B, T, C, H, 5, 1);
+    SCOPED_TRACE(fmt::format("B {} T {} C {} H {}", B, T, C, H));
+    expectPlanMatches(r, TestTarget(), 1e-5);
+  }
+}
+
+TEST(Plan, Bf16PolicyChangesProductsOnly) {
+  Recorder r = gptStep(2, 3, 4, 2, 7, 1, DType::F32);
+  PlanOptions options;
+  options.precision.compute = DType::BF16;
+  TestTarget target;
+  Plan plan = valueOf(makePlan(r.g, target, options));
+  int narrow = 0;
+  for (const auto& group : target.groups)
+    for (const Node& n : group->body.nodes())
+      if (n.kind == Node::Kind::Operator) {
+        EXPECT_EQ(group->body.typeOf(n.inputs[0]).dtype, DType::BF16) << n.op.text();
+        ++narrow;
+      }
+  EXPECT_GT(narrow, 10);
+  PlanRun run = valueOf(interpret(plan, target, r.data));
+  EvaluationResult expected = valueOf(evaluate(r.g, r.data));
+  double off = difference(run.outputs[0], expected.outputs[0]);
+  EXPECT_GT(off, 1e-7);
+  EXPECT_LT(off, 2e-2);
+}
+
+TEST(Plan, IsDeterministicAndKeysIgnoreExtents) {
+  TestTarget a, b, c;
+  Plan first = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 2).g, a)), second = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 2).g, b));
+  EXPECT_EQ(first.text(), second.text());
+  Plan other = valueOf(makePlan(gptStep(5, 9, 4, 2, 7, 2).g, c));
+  ASSERT_EQ(first.kernels.size(), other.kernels.size());
+  for (size_t k = 0; k < first.kernels.size(); ++k) EXPECT_EQ(first.kernels[k]->key, other.kernels[k]->key);
+}
+
+TEST(Plan, LayersShareKernels) {
+  TestTarget a, b;
+  size_t two = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 3).g, a)).kernels.size();
+  size_t four = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 6).g, b)).kernels.size();
+  EXPECT_LE(four, two + 1) << "only the sum of squares over parameters may differ";
+}
+
+TEST(Plan, StatesAreWrittenInPlaceAndUpdatesAreOneStep) {
+  Recorder r = gptStep(2, 3, 4, 2, 7, 2);
+  TestTarget target;
+  Plan plan = valueOf(makePlan(r.g, target));
+  size_t updates = 0, steps = 0;
+  for (const PlanStep& s : plan.steps) {
+    bool writes = false;
+    for (const Segment& segment : s.segments) {
+      bool here = false;
+      size_t outputs = target.groups[segment.scalars[0]]->outputLayouts.size();
+      for (size_t b = segment.bindings.size() - outputs; b < segment.bindings.size(); ++b)
+        here = here || segment.bindings[b].space == BufferRef::Space::Input;
+      updates += here;
+      writes = writes || here;
+    }
+    steps += writes;
+  }
+  EXPECT_EQ(updates, r.g.assigns().size() / 2); // parameter and moment together
+  EXPECT_EQ(steps, 1u) << plan.text();
+}
+
+TEST(Plan, SplitAndHeadsNeedNoCopies) {
+  Recorder r = gptStep(2, 3, 4, 2, 7, 1);
+  TestTarget target;
+  Plan plan = valueOf(makePlan(r.g, target));
+  for (const auto& group : target.groups) {
+    bool copy = group->body.nodes().size() == 2 && group->body.nodes()[1].op == Symbol("cast");
+    bool concatenation = group->body.nodes().back().op == Symbol("concatenate");
+    EXPECT_FALSE(copy || concatenation) << group->label << "\n" << plan.text();
+  }
+}
+
+// ---- assigns and outputs
+
+TEST(Plan, SwappedStates) {
+  Recorder r;
+  Value a = r.input({DType::F64, {5}}, InputKind::State), b = r.input({DType::F64, {5}}, InputKind::State);
+  r.g.assigns() = {{0, b}, {1, a}};
+  r.g.outputs() = {a, b, a};
+  expectPlanMatches(r, TestTarget());
+}
+
+TEST(Plan, OldValueReadAfterTheProducer) {
+  Recorder r;
+  Value a = r.input({DType::F64, {4, 3}}, InputKind::State), x = r.input({DType::F64, {4, 3}});
+  Value next = r.op("add", {a, x});
+  Value sums = r.primitive("reduce_sum", {r.op("mul", {next, next})}, {{"axes", Shape{0}}, {"keepdim", false}});
+  r.g.assigns() = {{0, next}};
+  r.g.outputs() = {r.op("sub", {a, sums}), next, a}; // reads a after next is known
+  expectPlanMatches(r, TestTarget());
+  TestTarget single;
+  single.fuseLoops = false;
+  expectPlanMatches(r, single);
+}
+
+TEST(Plan, TransposedReadOfAnAssignedState) {
+  Recorder r;
+  Value a = r.input({DType::F64, {3, 3}}, InputKind::State);
+  Value t = r.primitive("transpose", {a}, {{"permutation", Shape{1, 0}}});
+  r.g.assigns() = {{0, r.op("add", {a, t})}}; // in place would read elements already written
+  r.g.outputs() = {r.op("mul", {t, t})};
+  expectPlanMatches(r, TestTarget());
+}
+
+TEST(Plan, AliasesAndViewsAsOutputs) {
+  Recorder r;
+  Value x = r.input({DType::F64, {4, 6}}), s = r.input({DType::F64, {6}}, InputKind::State);
+  Value y = r.op("add", {x, s});
+  Value flat = r.primitive("reshape", {y}, {{"shape", Shape{24}}});
+  Value part = r.primitive("slice", {y}, {{"starts", Shape{1, 0}}, {"sizes", Shape{2, 6}}, {"steps", Shape{1, 1}}});
+  Value turned = r.primitive("transpose", {y}, {{"permutation", Shape{1, 0}}});
+  Value number = r.primitive("constant", {}, {{"value", 2.5}, {"dtype", DType::F64}});
+  Value count = r.primitive("iota", {}, {{"shape", Shape{3, 2}}, {"axis", int64_t(0)}, {"dtype", DType::I64}});
+  Value wide = r.primitive("broadcast", {s}, {{"shape", Shape{2, 6}}, {"axes", Shape{1}}});
+  r.g.outputs() = {y, flat, part, turned, number, count, wide, x, s, y};
+  expectPlanMatches(r, TestTarget());
+}
+
+TEST(Plan, ConcatenationsWrittenInPlace) {
+  for (bool strides : {true, false}) {
+    Recorder r;
+    Value a = r.input({DType::F64, {2, 3}}), b = r.input({DType::F64, {2, 4}}), empty = r.input({DType::F64, {2, 0}});
+    Value p = r.op("mul", {a, a}), q = r.op("add", {b, b});
+    Value c = r.primitive("concatenate", {p, r.op("neg", {empty}), q, p}, {{"axis", int64_t(1)}});
+    Value d = r.primitive("concatenate", {q, p}, {{"axis", int64_t(1)}});
+    r.g.outputs() = {r.op("mul", {c, c}), d, r.op("neg", {p})};
+    TestTarget target;
+    target.anyStrides = strides;
+    expectPlanMatches(r, target);
+  }
+}
+
+TEST(Plan, AssignedTwiceIsRefused) {
+  Recorder r;
+  Value a = r.input({DType::F64, {5}}, InputKind::State);
+  r.g.assigns() = {{0, r.op("neg", {a})}, {0, a}};
+  auto plan = makePlan(r.g, TestTarget());
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(std::string(message(plan.status())), testing::HasSubstr("assigned twice"));
+}
+
+TEST(Plan, EmptyTensors) {
+  Recorder r;
+  Value a = r.input({DType::F64, {0, 3}}), b = r.input({DType::F64, {3, 2}});
+  r.g.outputs() = {r.op("matmul", {a, b}), r.primitive("reduce_sum", {a}, {{"axes", Shape{0}}, {"keepdim", false}})};
+  expectPlanMatches(r, TestTarget());
+}
+
+// ---- speed
+
+TEST(Plan, TwelveLayersPlanFast) {
+  Recorder r = gptStep(4, 64, 48, 12, 100, 12);
+  TestTarget target;
+  auto start = std::chrono::steady_clock::now();
+  Plan plan = valueOf(makePlan(r.g, target));
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("12 layers: %zu steps, %zu kernels, %.0f ms\n", plan.steps.size(), plan.kernels.size(), seconds * 1e3);
+  EXPECT_LT(seconds, 3) << "expected about 0.2 s on a free core";
+}
+
+// ---- the arena
+
+TEST(MemoryPlanner, NothingOverlapsAndLittleIsWasted) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Lifetime> all;
+    for (int i = 0; i < 200; ++i) {
+      int32_t first = static_cast<int32_t>(random() % 100);
+      all.push_back({static_cast<int64_t>(random() % 5000), first, first + static_cast<int32_t>(random() % 20)});
+    }
+    ArenaPlan plan = packArena(all);
+    TG_EXPECT_OK(checkArena(all, plan));
+    EXPECT_LE(plan.sizeBytes, arenaLowerBound(all) * 3 / 2) << "seed 7 round " << round;
+  }
+}
+
+TEST(MemoryPlanner, CheckFindsAnOverlap) {
+  std::vector<Lifetime> all{{100, 0, 2}, {100, 2, 3}};
+  EXPECT_FALSE(checkArena(all, {{0, 64}, 256}).ok());
+  EXPECT_FALSE(checkArena(all, {{0, 192}, 256}).ok());
+  TG_EXPECT_OK(checkArena(all, {{0, 128}, 256}));
+}
+
+} // namespace
+} // namespace tegula::test

@@ -1,0 +1,26 @@
+// From the pattern to the loop nest: fewer axes, the vector axis, the template and its parameters.
+// Threads: pure functions.
+#pragma once
+
+#include "compiler/Target.h"
+#include "compiler/loop/LoopKernel.h"
+
+namespace tegula::loop {
+
+/// Merges axes that every operand walks as one (the outer stride is the inner one times the inner extent), or that none has.
+/// An axis of extent 1 is not special, so that a batch of one has the kernel of any batch.
+void collapseAxes(LoopProblem&);
+
+/// Chooses vector axis, template and parameters; afterwards strides off the vector axis are all run-time values.
+///
+/// - Vector axis: the one along which the operands move most cheaply (by one element, or not at all; a step of several
+///   elements costs a gather), preferring parallel axes, then inner ones.
+/// - Lanes: a vector register of the target filled with 32-bit elements; with 64-bit ones if there are no narrower.
+/// - Vectors a tile: 4, enough to overlap the latency of an addition (4 cycles, one or two started a cycle); 2 when the body
+///   holds polynomials, whose own instructions overlap; fewer for many live values (a third of the registers).
+void chooseSchedule(LoopProblem&, const Target&);
+
+/// Work of one item in points: what fills the target's first-level cache once.
+int64_t grainPoints(const LoopKernel&, const Target&);
+
+} // namespace tegula::loop

@@ -68,6 +68,7 @@ private:
   OpBuilder& b_;
   Value item_;
   std::map<Symbol, KernelValue> dims_, names_;
+  std::map<Symbol, Value> extents_; // of the blocks of tunables: what exists of `zeros(BM, BN, f32)` in a ragged block
 };
 
 const KernelParam* KernelBuilder::param(const Expr& e, KernelParam::Role role, int& index) const {
@@ -144,7 +145,9 @@ Status KernelBuilder::gridLoop(const Stmt& s) {
     Value count = ops_.ceilDiv(extent, size);
     Value start = ops_.mul(ops_.rem(rest, count), size);
     rest = ops_.div(rest, count);
-    names_[targets[a]] = KernelValue::ofCoord({start, ops_.min(size, ops_.sub(extent, start)), most});
+    Value exists = ops_.min(size, ops_.sub(extent, start));
+    names_[targets[a]] = KernelValue::ofCoord({start, exists, most});
+    extents_[args[2 * a + 1]->name] = exists;
   }
   Value batch[kBatchAxes];
   for (int d = kBatchAxes; d-- > 0;) {
@@ -195,6 +198,7 @@ Status KernelBuilder::tilesLoop(const Stmt& s) {
     inits.push_back(*value);
   }
   std::map<Symbol, KernelValue> outer = names_;
+  std::map<Symbol, Value> outerExtents = extents_;
   auto loop = scf::ForOp::create(b_, ops_.loc(), first, last, ops_.index(most), inits);
   {
     OpBuilder::InsertionGuard guard(b_);
@@ -202,7 +206,9 @@ Status KernelBuilder::tilesLoop(const Stmt& s) {
     b_.setInsertionPointToEnd(loop.getBody());
     for (size_t i = 0; i < carried.size(); ++i) names_[carried[i]] = KernelValue::ofValue(loop.getRegionIterArgs()[i]);
     Value start = loop.getInductionVar();
-    names_[s.target->name] = KernelValue::ofCoord({start, ops_.min(ops_.index(most), ops_.sub(last, start)), most});
+    Value exists = ops_.min(ops_.index(most), ops_.sub(last, start));
+    names_[s.target->name] = KernelValue::ofCoord({start, exists, most});
+    extents_[call.arg(2).name] = exists;
     TG_RETURN_IF_ERROR(block(s.body));
     SmallVector<Value> next;
     for (size_t i = 0; i < carried.size(); ++i) {
@@ -213,6 +219,7 @@ Status KernelBuilder::tilesLoop(const Stmt& s) {
     scf::YieldOp::create(b_, ops_.loc(), next);
   }
   names_ = std::move(outer);
+  extents_ = std::move(outerExtents);
   for (size_t i = 0; i < carried.size(); ++i) names_[carried[i]] = KernelValue::ofValue(loop.getResult(static_cast<unsigned>(i)));
   return OkStatus();
 }
@@ -376,7 +383,11 @@ StatusOr<KernelValue> KernelBuilder::filled(const Expr& e, bool zeros) {
     TG_ASSIGN_OR_RETURN(value, eval(e.arg(3)));
   }
   if (!value.isConstant()) return fail(e.span, "full takes a constant value");
-  return KernelValue::ofValue(ops_.splat(value, ops_.accumulating(type), rows, cols));
+  auto exists = [&](const Expr& size) {
+    auto it = extents_.find(size.name);
+    return size.is(ExprKind::Name) && it != extents_.end() ? it->second : Value();
+  };
+  return KernelValue::ofValue(ops_.splat(value, ops_.accumulating(type), {ops_.index(0), exists(e.arg(1)), rows}, {ops_.index(0), exists(e.arg(2)), cols}));
 }
 
 StatusOr<KernelValue> KernelBuilder::reduction(const Expr& e, StringRef kind) {

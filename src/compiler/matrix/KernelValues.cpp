@@ -65,7 +65,7 @@ Value TileOps::program(const Program& p, const TileCoord& row, const TileCoord& 
   switch (p.kind) {
   case Program::Kind::Window: return load(p.index, row, col);
   case Program::Kind::Result: return result;
-  case Program::Kind::Constant: return splat(KernelValue::ofFloat(p.constant), type(p.dtype), 1, 1);
+  case Program::Kind::Constant: return single(KernelValue::ofFloat(p.constant), type(p.dtype));
   case Program::Kind::Absent: assert(false && "an absent operand is not read"); return {};
   case Program::Kind::Apply: break;
   }
@@ -89,12 +89,12 @@ Value TileOps::expand(Value tile, const TileCoord& row, const TileCoord& col) {
 Type TileOps::type(DType d) { return tile::elementType(b_.getContext(), d); }
 Type TileOps::accumulating(DType d) { return d == DType::F32 && s_.wide ? b_.getF64Type() : type(d); }
 
-Value TileOps::splat(const KernelValue& constant, Type element, int64_t rows, int64_t cols) {
+Value TileOps::splat(const KernelValue& constant, Type element, const TileCoord& rows, const TileCoord& cols) {
   Type scalar = tile::registerType(element);
   TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
                                                : TypedAttr(b_.getIntegerAttr(scalar, static_cast<int64_t>(constant.real)));
   Value x = arith::ConstantOp::create(b_, loc(), attribute);
-  return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows, cols, element), x, Value(), Value());
+  return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x, rows.extent, cols.extent);
 }
 
 Value TileOps::map(StringRef fn, ArrayRef<Value> inputs, Type element) {
@@ -131,7 +131,7 @@ Value TileOps::iota(int axis, const TileCoord& at) {
 
 StatusOr<Value> TileOps::tileOf(const KernelValue& v, Type element) {
   if (v.isTile()) return v.value;
-  if (v.isConstant()) return splat(v, element, 1, 1);
+  if (v.isConstant()) return single(v, element);
   if (v.kind != KernelValue::Kind::Number) return invalid("expected a tile or a number");
   Type wanted = isa<FloatType>(element) ? Type(b_.getI64Type()) : element;
   Value tile = tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), 1, 1, wanted), v.value, Value(), Value());
@@ -268,7 +268,7 @@ StatusOr<KernelValue> TileOps::dot(Value a, Value c, const KernelValue& accumula
   }
   bool separate = !acc && accumulator.kind != KernelValue::Kind::None;
   auto type = TileType::get(b_.getContext(), left.getRows(), right.getCols(), element);
-  if (!acc) acc = splat(KernelValue::ofFloat(0), element, left.getRows(), right.getCols());
+  if (!acc) acc = splat(KernelValue::ofFloat(0), element, {Value(), Value(), left.getRows()}, {Value(), Value(), right.getCols()});
   bool pairs = s_.schedule.dot == DotKind::Bf16Dot && left.getElementType().isBF16() && right.getElementType().isBF16();
   Value product = tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma", static_cast<uint64_t>(s_.schedule.registerRows),
                                       static_cast<uint64_t>(s_.schedule.registerColumns));

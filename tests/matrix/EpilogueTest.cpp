@@ -1,0 +1,91 @@
+// What a kernel does after the product must equal separate kernels: every value rounded to its stated type.
+#include "KernelRun.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace tegula {
+namespace {
+
+Value must(StatusOr<Values> v) {
+  EXPECT_TRUE(v.ok()) << message(v.status());
+  return (*v)[0];
+}
+
+Value repeatRows(Graph& g, Value row, const Shape& shape) {
+  return must(g.addPrimitive("broadcast", {{row}}, {{"shape", shape}, {"axes", Shape{shape.rank() - 1}}}));
+}
+
+class EpilogueOn : public testing::TestWithParam<int> {
+protected:
+  void SetUp() override {
+    std::vector<Target> targets = runnableTargets();
+    if (static_cast<size_t>(GetParam()) >= targets.size()) GTEST_SKIP() << "fewer targets run on this processor";
+    target = targets[static_cast<size_t>(GetParam())];
+  }
+  /// The product alone, as the type says.
+  std::vector<double> product(const TestOperand& a, const TestOperand& b) {
+    auto r = runGroup({"matmul", {}, {&a, &b}, {}, nullptr}, target);
+    EXPECT_TRUE(r.ok()) << message(r.status());
+    return r->values[0];
+  }
+  Target target;
+};
+
+TEST_P(EpilogueOn, BiasResidualAndScaleAreBitExact) {
+  for (DType d : {DType::F32, DType::BF16}) {
+    std::mt19937_64 random(1);
+    TestOperand a = randomOperand(random, d, {29, 70}), b = randomOperand(random, d, {70, 45});
+    TestOperand bias = randomOperand(random, d, {45}), residual = layTransposed(randomOperand(random, d, {29, 45}));
+    GroupProblem problem{"matmul", {}, {&a, &b}, {&bias, &residual}, [](Graph& g, Values c, std::vector<Value> extra) {
+                           Shape shape = g.typeOf(c[0]).shape;
+                           Value biased = must(g.addPrimitive("add", {{c[0], repeatRows(g, extra[0], shape)}}, {}));
+                           Value half = must(g.addPrimitive("constant", {}, {{"value", 0.5}, {"dtype", g.typeOf(c[0]).dtype}}));
+                           Value halves = must(g.addPrimitive("broadcast", {{half}}, {{"shape", shape}, {"axes", Shape{}}}));
+                           Value scaled = must(g.addPrimitive("mul", {{biased, halves}}, {}));
+                           Value sum = must(g.addPrimitive("add", {{scaled, extra[1]}}, {}));
+                           Value wide = must(g.addPrimitive("cast", {{sum}}, {{"dtype", DType::F32}}));
+                           return std::vector<Value>{biased, wide};
+                         }};
+    auto r = runGroup(problem, target);
+    ASSERT_TRUE(r.ok()) << message(r.status());
+    std::vector<double> c = product(a, b);
+    for (int64_t i = 0; i < 29; ++i)
+      for (int64_t j = 0; j < 45; ++j) {
+        auto at = static_cast<size_t>(i * 45 + j);
+        double biased = roundTo(d, c[at] + bias.values[static_cast<size_t>(j)]);
+        double want = roundTo(d, roundTo(d, biased * 0.5) + residual.values[at]);
+        ASSERT_EQ(r->values[0][at], biased) << name(d) << " " << i << "," << j;
+        ASSERT_EQ(r->values[1][at], want) << name(d) << " " << i << "," << j;
+      }
+  }
+}
+
+TEST_P(EpilogueOn, GeluByErf) {
+  std::mt19937_64 random(2);
+  TestOperand a = randomOperand(random, DType::F32, {2, 13, 40}), b = randomOperand(random, DType::F32, {40, 33});
+  GroupProblem problem{"matmul", {}, {&a, &b}, {}, [](Graph& g, Values c, std::vector<Value>) {
+                         return std::vector<Value>{must(g.addPrimitive("erf", {{c[0]}}, {}))};
+                       }};
+  auto r = runGroup(problem, target);
+  ASSERT_TRUE(r.ok()) << message(r.status());
+  std::vector<double> c = product(a, b);
+  for (size_t i = 0; i < c.size(); ++i) ASSERT_NEAR(r->values[0][i], std::erf(c[i]), 4e-7);
+}
+
+TEST_P(EpilogueOn, PrologueCastsWhatIsPacked) {
+  std::mt19937_64 random(3);
+  TestOperand a = randomOperand(random, DType::F32, {21, 34}), b = randomOperand(random, DType::BF16, {34, 18});
+  TestOperand narrow = a;
+  narrow.type.dtype = DType::BF16;
+  for (double& v : narrow.values) v = roundTo(DType::BF16, v);
+  auto want = runGroup({"matmul", {}, {&narrow, &b}, {}, nullptr}, target);
+  auto got = runGroupWithCast(a, b, target);
+  ASSERT_TRUE(want.ok() && got.ok()) << message(got.status());
+  EXPECT_EQ(got->bytes[0], want->bytes[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, EpilogueOn, testing::Values(0, 1, 2));
+
+} // namespace
+} // namespace tegula

@@ -1,0 +1,90 @@
+// Schedules as values: text both ways, rules, refusals.
+#include "KernelRun.h"
+#include "compiler/matrix/KernelScheduler.h"
+#include "compiler/schedule/ScheduleChooser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tegula {
+namespace {
+
+using testing::HasSubstr;
+
+KernelShape gemmShape(DType d) {
+  KernelShape k;
+  k.name = "gemm";
+  k.grid = {{"BM", "M"}, {"BN", "N"}};
+  k.tiles = {{"BK", "K"}};
+  k.left = k.right = d;
+  return k;
+}
+
+TEST(Schedule, TextBothWays) {
+  for (const std::string& name : targetNames())
+    for (DType d : {DType::F32, DType::BF16, DType::F64}) {
+      auto target = targetByName(name);
+      ASSERT_TRUE(target.ok());
+      Schedule s = ruleScheduleChooser()->choose(gemmShape(d), *target);
+      auto back = parseSchedule(toString(s));
+      ASSERT_TRUE(back.ok()) << message(back.status());
+      EXPECT_EQ(*back, s);
+    }
+}
+
+TEST(Schedule, RefusesOtherTexts) {
+  auto refusal = [](std::string_view text) { return std::string(message(parseSchedule(text).status())); };
+  EXPECT_THAT(refusal(""), HasSubstr("expected the name of a template"));
+  EXPECT_THAT(refusal("contraction tile"), HasSubstr("expected `{`"));
+  EXPECT_THAT(refusal("contraction { tile BM=x; }"), HasSubstr("expected a positive number, found `x`"));
+  EXPECT_THAT(refusal("contraction { dot imaginary 1x1; }"), HasSubstr("found `imaginary`"));
+  EXPECT_THAT(refusal("contraction { tile BM=4"), HasSubstr("has no `;`"));
+}
+
+TEST(ScheduleChooser, RegistersHoldTheAccumulators) {
+  for (const std::string& name : targetNames())
+    for (DType d : {DType::F32, DType::BF16, DType::F64}) {
+      Target t = *targetByName(name);
+      Schedule s = ruleScheduleChooser()->choose(gemmShape(d), t);
+      int64_t lanes = t.vectorElements(d == DType::F64 ? 8 : 4);
+      EXPECT_EQ(s.registerColumns % lanes, 0);
+      EXPECT_LE(s.registerRows * s.registerColumns / lanes + s.registerColumns / lanes + 1, t.vectorRegisters) << name;
+      EXPECT_GE(s.registerRows * s.registerColumns / lanes, 12) << name;
+      EXPECT_EQ(s.tile("BM") % s.registerRows, 0);
+      EXPECT_EQ(s.tile("BN") % s.registerColumns, 0);
+    }
+}
+
+TEST(ScheduleChooser, TheDotInstructionIsUsedWhereItIsMeasuredFaster) {
+  Target t = *targetByName("x86-64-v4-bf16");
+  EXPECT_EQ(ruleScheduleChooser()->choose(gemmShape(DType::BF16), t).dot, DotKind::Fma);
+  t.f32FlopsPerSecond = 2e11, t.bf16FlopsPerSecond = 4e11;
+  EXPECT_EQ(ruleScheduleChooser()->choose(gemmShape(DType::BF16), t).dot, DotKind::Bf16Dot);
+  t.bf16FlopsPerSecond = 1e11;
+  EXPECT_EQ(ruleScheduleChooser()->choose(gemmShape(DType::BF16), t).dot, DotKind::Fma);
+}
+
+TEST(ScheduleChooser, ExplainsItself) {
+  Target t = *targetByName("x86-64-v4");
+  auto chooser = ruleScheduleChooser();
+  EXPECT_THAT(chooser->explain(gemmShape(DType::F32), chooser->choose(gemmShape(DType::F32), t), t), HasSubstr("registers: 12x32 = 24 accumulators"));
+}
+
+TEST(KernelScheduler, SaysWhyNodesDoNotFuse) {
+  Graph g(testLibrary());
+  Value a = g.addInput("a", {DType::F32, {8, 8}}), b = g.addInput("b", {DType::F32, {8, 8}});
+  Value c = (*g.addOperator("matmul", {{a, b}}, {}))[0];
+  Value e = (*g.addPrimitive("exp", {{c}}, {}))[0];
+  Value sum = (*g.addPrimitive("reduce_sum", {{e}}, {{"axes", Shape{1}}, {"keepdim", false}}))[0];
+  Value first = (*g.addPrimitive("exp", {{a}}, {}))[0];
+  Value second = (*g.addOperator("matmul", {{first, b}}, {}))[0];
+  g.outputs() = {sum, second};
+  matrix::KernelScheduler scheduler(*targetByName("x86-64-v3"), testLibrary());
+  EXPECT_EQ(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, e.node}), "");
+  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, e.node, sum.node}), HasSubstr("reduce_sum is not elementwise"));
+  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{first.node, second.node}), HasSubstr("repeated for every block"));
+  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, second.node}), HasSubstr("two operators"));
+}
+
+} // namespace
+} // namespace tegula

@@ -107,12 +107,14 @@ StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) 
   for (const Line& line : lines) {
     if (line.address == header.entry_offset) stream << "entry:\n";
     if (auto label = labels.find(line.address); label != labels.end()) stream << "L" << label->second << ":\n";
+    if (auto to = code->branchTarget(line); to && labels.contains(*to)) {
+      stream << code->printer->getMnemonic(line.instruction).first << "L" << labels.at(*to) << "\n";
+      continue;
+    }
     code->printer->printInst(&line.instruction, line.address, "", code->subtarget, stream);
-    if (auto to = code->branchTarget(line); to && labels.contains(*to))
-      stream << "  # L" << labels.at(*to);
-    else if (auto memory = code->analysis->evaluateMemoryOperandAddress(line.instruction, &code->subtarget,
-                                                                        line.address, line.size);
-             memory && *memory >= header.constants_offset && *memory < header.image_bytes)
+    auto memory =
+        code->analysis->evaluateMemoryOperandAddress(line.instruction, &code->subtarget, line.address, line.size);
+    if (memory && *memory >= header.constants_offset && *memory < header.image_bytes)
       stream << "  # constants+" << hex(*memory - header.constants_offset);
     stream << "\n";
   }

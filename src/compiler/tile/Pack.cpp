@@ -24,8 +24,10 @@ KernelEmitter::Values readTransposed(KernelEmitter& e, VectorEmitter& v, const L
     // A vector past the last one that exists has no lanes at all.
     Value exists = arith::SelectOp::create(e.builder(), e.loc(), e.less(e.index(i), across), along, e.index(0));
     Value mask = e.firstLanes(exists, v.lanes);
-    Value at = axis == 0 ? evaluate(e, v, source, r, e.add(c, i), 0, mask) : evaluate(e, v, source, e.add(r, i), c, 1, mask);
-    rows.push_back(at);
+    // Its place is clamped, because an operand that repeats along `axis` is read there all the same.
+    Value place = e.min(e.index(i), e.add(across, -1));
+    Value at = axis == 0 ? evaluate(e, v, source, r, e.add(c, place), 0, mask) : evaluate(e, v, source, e.add(r, place), c, 1, mask);
+    rows.push_back(arith::SelectOp::create(e.builder(), e.loc(), mask, at, e.zero(at.getType())));
   }
   return e.transpose(rows);
 }

@@ -34,20 +34,35 @@ bool TestTarget::keepsWhole(const Graph& g, const Node& n) const {
 }
 
 std::string TestTarget::whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const {
-  int kept = 0, reductions = 0, other = 0;
+  int kept = 0, other = 0;
+  // Loops: one full shape; what is smaller was reduced from it in the group, or is a rank-0 number.
+  std::vector<Shape> full, folded;
+  auto add = [](std::vector<Shape>& list, const Shape& s) {
+    if (std::find(list.begin(), list.end(), s) == list.end()) list.push_back(s);
+  };
   for (int32_t i : nodes) {
     const Node& n = g.node(i);
     if (n.kind == Node::Kind::Operator) {
       ++kept;
+      add(full, n.results[0].shape);
       continue;
     }
     PrimitiveKind kind = findPrimitive(n.op)->kind;
-    if (kind == PrimitiveKind::Reduce) ++reductions;
-    else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast && kind != PrimitiveKind::Source) ++other;
+    if (kind == PrimitiveKind::Reduce) {
+      add(full, g.typeOf(n.inputs[0]).shape);
+      add(folded, n.results[0].shape);
+    } else if (kind == PrimitiveKind::Elementwise && n.results[0].shape.rank() > 0) {
+      add(full, n.results[0].shape);
+    } else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast && kind != PrimitiveKind::Source) {
+      ++other;
+    }
   }
   if (nodes.size() > 1 && other) return "not a loop";
   if (!fuseLoops && nodes.size() > 1) return "the test wants single nodes";
-  if (kept > 1 || (kept && (reductions || !fuseEpilogues) && nodes.size() > 1)) return "a kept operator";
+  if (kept > 1 || (kept && (!folded.empty() || !fuseEpilogues) && nodes.size() > 1)) return "a kept operator";
+  size_t large = 0;
+  for (const Shape& s : full) large += std::find(folded.begin(), folded.end(), s) == folded.end();
+  if (large > 1 || folded.size() > 1) return "several shapes";
   return "";
 }
 

@@ -1,5 +1,6 @@
 // Growing groups node by node, in topological order.
 #include "graph/fusion/Fuse.h"
+#include "graph/fusion/Recompute.h"
 #include "graph/layout/StridedView.h"
 #include <algorithm>
 #include <queue>
@@ -193,6 +194,7 @@ StatusOr<Partition> fuse(const Graph& g, const TargetModel& target) {
     placed += p.groupOf[i] >= 0;
   }
   if (placed != compute) return internal("fuse: {} of {} nodes are in an ordered group; the groups have a cycle", placed, compute);
+  recomputeCheapValues(g, target, p);
   return p;
 }
 

@@ -11,9 +11,10 @@
 namespace tegula {
 
 struct Partition {
-  /// Node sets, each sorted; in an order in which they can run. Every compute node is in exactly one of them.
+  /// Node sets, each sorted; in an order in which they can run. Every compute node has one home group, which gives its value to
+  /// others; a group may hold further nodes that it computes again for itself (graph/fusion/Recompute.h).
   std::vector<std::vector<int32_t>> groups;
-  std::vector<int32_t> groupOf; // per node; -1 for inputs, views and cheap nodes
+  std::vector<int32_t> groupOf; // per node: its home; -1 for inputs, views and cheap nodes
 };
 
 StatusOr<Partition> fuse(const Graph&, const TargetModel&);

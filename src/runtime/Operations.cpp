@@ -7,15 +7,15 @@
 namespace tegula {
 namespace {
 
-// Library operators and primitives share one name space for callers, so both look up under Kind::Operator.
-uint64_t hashOf(Node::Kind kind, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
-  uint64_t h = static_cast<uint64_t>(kind) << 32 | op.id();
+uint64_t hashOf(NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
+  uint64_t h = static_cast<uint64_t>(space) << 32 | op.id();
   for (TypeId t : operands) h = (h ^ static_cast<uint32_t>(t)) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
   return attrs.empty() ? h : h ^ absl::HashOf(attrs);
 }
 
+// Names of nodes that are no operators; no operator can have them.
 const Symbol& gradientName() {
-  static const Symbol name("gradient");
+  static const Symbol name("(gradient)");
   return name;
 }
 
@@ -27,12 +27,11 @@ TypeId Operations::typeId(const TensorType& type) {
   return it->second;
 }
 
-int32_t Operations::find(uint64_t hash, Node::Kind kind, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) const {
+int32_t Operations::find(uint64_t hash, NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) const {
   auto it = firstWithHash_.find(hash);
   for (int32_t i = it == firstWithHash_.end() ? -1 : it->second; i >= 0; i = operations_[i].nextWithHash) {
     const Operation& o = operations_[i];
-    bool sameKind = o.kind == kind || (kind == Node::Kind::Operator && o.kind == Node::Kind::Primitive);
-    if (sameKind && o.op == op && std::equal(o.operands.begin(), o.operands.end(), operands.begin(), operands.end()) &&
+    if (o.nameSpace == space && o.op == op && std::equal(o.operands.begin(), o.operands.end(), operands.begin(), operands.end()) &&
         o.given == attrs)
       return i;
   }
@@ -47,20 +46,21 @@ int32_t Operations::insert(uint64_t hash, Operation o) {
   return number;
 }
 
-StatusOr<int32_t> Operations::apply(Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
-  uint64_t hash = hashOf(Node::Kind::Operator, op, operands, attrs);
-  if (int32_t known = find(hash, Node::Kind::Operator, op, operands, attrs); known >= 0) return known;
-  TG_ASSIGN_OR_RETURN(Operation o, infer(op, operands, attrs));
+StatusOr<int32_t> Operations::apply(NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
+  uint64_t hash = hashOf(space, op, operands, attrs);
+  if (int32_t known = find(hash, space, op, operands, attrs); known >= 0) return known;
+  TG_ASSIGN_OR_RETURN(Operation o, infer(space, op, operands, attrs));
   return insert(hash, std::move(o));
 }
 
-StatusOr<Operation> Operations::infer(Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
+StatusOr<Operation> Operations::infer(NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
   Operation o;
+  o.nameSpace = space;
   o.op = op;
   o.given = attrs;
   o.operands.assign(operands.begin(), operands.end());
   TensorTypes results;
-  if (library_->find(op)) {
+  if (space == NameSpace::Library && library_->find(op)) {
     o.kind = Node::Kind::Operator;
     TG_ASSIGN_OR_RETURN(o.complete, library_->completeAttributes(op, attrs));
     absl::InlinedVector<const TensorType*, 4> types;
@@ -83,8 +83,8 @@ StatusOr<Operation> Operations::infer(Symbol op, std::span<const TypeId> operand
 }
 
 int32_t Operations::gradient(std::span<const TypeId> operands) {
-  uint64_t hash = hashOf(Node::Kind::Gradient, gradientName(), operands, {});
-  if (int32_t known = find(hash, Node::Kind::Gradient, gradientName(), operands, {}); known >= 0) return known;
+  uint64_t hash = hashOf(NameSpace::Library, gradientName(), operands, {});
+  if (int32_t known = find(hash, NameSpace::Library, gradientName(), operands, {}); known >= 0) return known;
   Operation o;
   o.kind = Node::Kind::Gradient;
   o.op = gradientName();
@@ -94,12 +94,12 @@ int32_t Operations::gradient(std::span<const TypeId> operands) {
 }
 
 int32_t Operations::input(InputKind kind, TypeId type) {
-  static const Symbol names[] = {"data", "scalar", "state"};
+  static const Symbol names[] = {"(data)", "(scalar)", "(state)"};
   Symbol name = names[static_cast<int>(kind)];
-  uint64_t hash = hashOf(Node::Kind::Input, name, {&type, 1}, {});
+  uint64_t hash = hashOf(NameSpace::Library, name, {&type, 1}, {});
   auto it = firstWithHash_.find(hash);
   for (int32_t i = it == firstWithHash_.end() ? -1 : it->second; i >= 0; i = operations_[i].nextWithHash)
-    if (operations_[i].kind == Node::Kind::Input && operations_[i].op == name && operations_[i].results[0] == type) return i;
+    if (operations_[i].op == name && operations_[i].results[0] == type) return i;
   Operation o;
   o.kind = Node::Kind::Input;
   o.op = name;

@@ -16,7 +16,14 @@ namespace tegula {
 using TypeId = int32_t;
 constexpr TypeId kAbsentType = -1;
 
+/// Where a name is looked up: some operators have a primitive's name and other attributes.
+enum class NameSpace : uint8_t {
+  Library,   // a library operator or, failing that, a primitive
+  Primitives // primitives only
+};
+
 struct Operation {
+  NameSpace nameSpace = NameSpace::Library; // asked for
   Node::Kind kind = Node::Kind::Operator;
   Symbol op;
   Attributes given, complete; // as recorded; with defaults filled in
@@ -34,17 +41,17 @@ public:
   /// The reference stays valid as long as the session.
   const TensorType& type(TypeId id) const { return types_[id]; }
 
-  /// The operation's number; infers its types the first time. `op` is a library operator or, failing that, a primitive.
-  StatusOr<int32_t> apply(Symbol op, std::span<const TypeId> operands, const Attributes&);
+  /// The operation's number; infers its types the first time.
+  StatusOr<int32_t> apply(NameSpace, Symbol op, std::span<const TypeId> operands, const Attributes&);
   /// d(operand 0)/d(the others).
   int32_t gradient(std::span<const TypeId> operands);
   int32_t input(InputKind, TypeId);
   const Operation& operator[](int32_t number) const { return operations_[number]; }
 
 private:
-  int32_t find(uint64_t hash, Node::Kind, Symbol op, std::span<const TypeId> operands, const Attributes&) const;
+  int32_t find(uint64_t hash, NameSpace, Symbol op, std::span<const TypeId> operands, const Attributes&) const;
   int32_t insert(uint64_t hash, Operation);
-  StatusOr<Operation> infer(Symbol op, std::span<const TypeId> operands, const Attributes&);
+  StatusOr<Operation> infer(NameSpace, Symbol op, std::span<const TypeId> operands, const Attributes&);
 
   std::shared_ptr<const OperatorLibrary> library_;
   std::deque<TensorType> types_;

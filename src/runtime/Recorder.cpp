@@ -1,6 +1,7 @@
 // Recording nodes. The hash is a chain over everything that was appended, so the key of a recording is ready when it ends.
 #include "runtime/Recorder.h"
 
+#include <bit>
 #include <cassert>
 
 namespace tegula {
@@ -100,21 +101,40 @@ bool Recorder::gather(Symbol op, std::span<const Tensor> inputs) {
   return true;
 }
 
-int32_t Recorder::applyNode(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
+int32_t Recorder::applyNode(NameSpace space, Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
   if (!gather(op, inputs)) return kPoisoned;
-  auto operation = operations_.apply(op, {types_.data(), types_.size()}, attrs);
+  auto operation = operations_.apply(space, op, {types_.data(), types_.size()}, attrs);
   if (operation.ok()) return append(*operation, -1);
   poison(operation.status());
   return kPoisoned;
 }
 
-Tensor Recorder::apply(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
-  return handle(applyNode(op, inputs, attrs), 0);
+Tensor Recorder::apply(NameSpace space, Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
+  return handle(applyNode(space, op, inputs, attrs), 0);
+}
+
+Tensor Recorder::numberLike(const Tensor& t, double value) {
+  static const Symbol constant("constant"), valueName("value"), dtypeName("dtype");
+  static const Symbol broadcast("broadcast"), shapeName("shape"), axesName("axes");
+  if (!gather(constant, {&t, 1})) return handle(kPoisoned, 0);
+  if (types_[0] == kAbsentType) return poison(invalid("constant: there is no tensor to take the type from"));
+  TypeId wanted = types_[0];
+  StateValue& known = numbers_[{std::bit_cast<uint64_t>(value), wanted}];
+  if (known.number == number_) return handle(known.value.node, known.value.result);
+  const TensorType& type = operations_.type(wanted);
+  AttrValue number = value;
+  if (type.dtype == DType::Bool) number = value != 0;
+  else if (isInteger(type.dtype)) number = static_cast<int64_t>(value);
+  Tensor result = apply(NameSpace::Primitives, constant, {}, {{valueName, number}, {dtypeName, type.dtype}});
+  if (result.node_ >= 0 && type.shape.rank() > 0)
+    result = apply(NameSpace::Primitives, broadcast, {&result, 1}, {{shapeName, type.shape}, {axesName, Shape{}}});
+  if (result.node_ >= 0) known = {number_, rawValue(result)};
+  return result;
 }
 
 void Recorder::applyAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs, std::vector<Tensor>& results) {
   results.clear();
-  int32_t node = applyNode(op, inputs, attrs);
+  int32_t node = applyNode(NameSpace::Library, op, inputs, attrs);
   size_t count = 1;
   if (const OperatorInfo* info = library_->find(op)) count = info->results; // residuals are for its @grad only
   else if (node >= 0) count = operations_[recording().nodes[node].operation].results.size();
@@ -240,7 +260,8 @@ StatusOr<Graph> Recorder::graph(const Recording& r, std::span<const Value> resul
     case Node::Kind::Input: {
       bool state = o.input == InputKind::State;
       if (state) inputOfState[n.slot] = static_cast<int32_t>(inputNodes.size());
-      std::string name = state ? stateNames[n.slot] : fmt::format("{}{}", o.op.text(), n.slot);
+      std::string_view kind = o.input == InputKind::Data ? "data" : "scalar";
+      std::string name = state ? stateNames[n.slot] : fmt::format("{}{}", kind, n.slot);
       values[i] = {g.addInput(Symbol(name), operations_.type(o.results[0]), o.input)};
       inputNodes.push_back(static_cast<int32_t>(i));
       break;

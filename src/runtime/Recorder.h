@@ -43,11 +43,15 @@ struct Recording {
 class Recorder {
 public:
   Recorder(Session* session, std::shared_ptr<const OperatorLibrary> library)
-      : session_(session), library_(library), operations_(std::move(library)) {}
+      : session_(session), library_(library), operations_(std::move(library)) {
+    recording().clear();
+  }
 
   Tensor data(const HostArray&);
   Tensor scalar(double value, DType);
-  Tensor apply(Symbol op, std::span<const Tensor> inputs, const Attributes&);
+  Tensor apply(NameSpace, Symbol op, std::span<const Tensor> inputs, const Attributes&);
+  /// `value` in every element of a tensor like `t`; the same number and type is recorded once.
+  Tensor numberLike(const Tensor& t, double value);
   /// All results of an operator without its residuals; on an error all poisoned.
   void applyAll(Symbol op, std::span<const Tensor> inputs, const Attributes&, std::vector<Tensor>& results);
   void gradient(const Tensor& loss, std::span<const Tensor> wrt, std::vector<Tensor>& results);
@@ -88,7 +92,7 @@ private:
   int32_t append(int32_t operation, int32_t slot);
   /// Fills operands_ and types_ from handles; false if one is unusable (and an error was recorded).
   bool gather(Symbol op, std::span<const Tensor> inputs);
-  int32_t applyNode(Symbol op, std::span<const Tensor> inputs, const Attributes&);
+  int32_t applyNode(NameSpace, Symbol op, std::span<const Tensor> inputs, const Attributes&);
 
   struct ScopeNode {
     Symbol path;
@@ -96,7 +100,7 @@ private:
     std::vector<std::pair<std::string, int32_t>> children;
   };
   struct StateValue {
-    uint64_t number = ~0ull; // recording in which `value` holds
+    uint64_t number = 0; // recording in which `value` holds; none is 0
     Value value;
   };
 
@@ -106,6 +110,7 @@ private:
   Recording recordings_[2];
   uint64_t number_ = 1; // of the current recording; its parity picks the arena
   std::vector<StateValue> states_;
+  absl::flat_hash_map<std::pair<uint64_t, TypeId>, StateValue> numbers_; // by bits and type
   std::vector<ScopeNode> scopeTree_{{Symbol(), -1, {}}};
   int32_t scope_ = 0;
   absl::InlinedVector<Value, 16> operands_; // of the node being made

@@ -157,7 +157,7 @@ Tensor Session::constant(double value, DType dtype) {
   AttrValue number = value;
   if (dtype == DType::Bool) number = value != 0;
   else if (isInteger(dtype)) number = static_cast<int64_t>(value);
-  return impl_->recorder->apply(op, {}, {{valueName, number}, {dtypeName, dtype}});
+  return impl_->recorder->apply(NameSpace::Primitives, op, {}, {{valueName, number}, {dtypeName, dtype}});
 }
 
 int32_t Session::addState(std::string name, const HostArray& initial) {

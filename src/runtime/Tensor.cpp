@@ -18,9 +18,9 @@ Session& sessionOf(std::span<const Tensor> tensors) {
   std::abort();
 }
 
-Tensor apply(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& attrs = {}) {
+Tensor primitive(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& attrs = {}) {
   std::span<const Tensor> span(inputs.begin(), inputs.size());
-  return sessionOf(span).recorder().apply(op, span, attrs);
+  return sessionOf(span).recorder().apply(NameSpace::Primitives, op, span, attrs);
 }
 
 Tensor broadcastTo(const Tensor& t, const Shape& shape) {
@@ -28,19 +28,17 @@ Tensor broadcastTo(const Tensor& t, const Shape& shape) {
   if (t.shape() == shape) return t;
   Shape axes;
   for (int i = shape.rank() - t.shape().rank(); i < shape.rank(); ++i) axes.push_back(i);
-  return apply(op, {t}, {{shapeName, shape}, {axesName, axes}});
+  return primitive(op, {t}, {{shapeName, shape}, {axesName, axes}});
 }
 
 Tensor elementwise(Symbol op, const Tensor& a, const Tensor& b) {
-  if (!a.present() || !b.present() || a.shape() == b.shape() || a.session().library()->find(op)) return apply(op, {a, b});
+  if (!a.present() || !b.present() || a.shape() == b.shape()) return primitive(op, {a, b});
   std::optional<Shape> shape = broadcastShapes(a.shape(), b.shape());
   if (!shape)
     return a.session().recorder().poison(
         invalid("{}: shapes {} and {} do not broadcast", op.text(), toString(a.shape()), toString(b.shape())));
-  return apply(op, {broadcastTo(a, *shape), broadcastTo(b, *shape)});
+  return primitive(op, {broadcastTo(a, *shape), broadcastTo(b, *shape)});
 }
-
-Tensor numberLike(const Tensor& t, double value) { return broadcastTo(t.session().constant(value, t.dtype()), t.shape()); }
 
 } // namespace
 
@@ -52,10 +50,12 @@ int64_t Tensor::dim(int axis) const {
   return i >= 0 && i < s.rank() ? s[i] : 1; // a poisoned tensor has no axes: its error is reported by evaluate()
 }
 
-Tensor call(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& attrs) { return apply(op, inputs, attrs); }
+Tensor call(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& attrs) {
+  return call(op, std::span<const Tensor>(inputs.begin(), inputs.size()), attrs);
+}
 
 Tensor call(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
-  return sessionOf(inputs).recorder().apply(op, inputs, attrs);
+  return sessionOf(inputs).recorder().apply(NameSpace::Library, op, inputs, attrs);
 }
 
 std::vector<Tensor> callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
@@ -80,22 +80,22 @@ Tensor operator/(const Tensor& a, const Tensor& b) {
   static const Symbol op("div");
   return elementwise(op, a, b);
 }
-Tensor operator*(const Tensor& a, double b) { return a * numberLike(a, b); }
-Tensor operator+(const Tensor& a, double b) { return a + numberLike(a, b); }
+Tensor operator*(const Tensor& a, double b) { return a * sessionOf({&a, 1}).recorder().numberLike(a, b); }
+Tensor operator+(const Tensor& a, double b) { return a + sessionOf({&a, 1}).recorder().numberLike(a, b); }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   static const Symbol op("matmul");
-  return apply(op, {a, b});
+  return call(op, {a, b});
 }
 
 Tensor reshape(const Tensor& t, const Shape& shape) {
   static const Symbol op("reshape"), name("shape");
-  return apply(op, {t}, {{name, shape}});
+  return primitive(op, {t}, {{name, shape}});
 }
 
 Tensor transpose(const Tensor& t, const Shape& permutation) {
   static const Symbol op("transpose"), name("permutation");
-  return apply(op, {t}, {{name, permutation}});
+  return primitive(op, {t}, {{name, permutation}});
 }
 
 Tensor slice(const Tensor& t, int axis, int64_t begin, int64_t end) {
@@ -115,12 +115,12 @@ Tensor slice(const Tensor& t, int axis, int64_t begin, int64_t end) {
     stride.push_back(1);
   }
   count[i] = to - from;
-  return apply(op, {t}, {{starts, first}, {sizes, count}, {steps, stride}});
+  return primitive(op, {t}, {{starts, first}, {sizes, count}, {steps, stride}});
 }
 
 Tensor cast(const Tensor& t, DType dtype) {
   static const Symbol op("cast"), name("dtype");
-  return t.dtype() == dtype ? t : apply(op, {t}, {{name, dtype}});
+  return t.dtype() == dtype ? t : primitive(op, {t}, {{name, dtype}});
 }
 
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt) {

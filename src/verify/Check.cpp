@@ -65,7 +65,6 @@ StatusOr<CheckReport> checkProblem(const Problem& problem, const OperationUnderT
 
 Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibrary> library) {
   Problem problem = stated;
-  problem.dtype = DType::F64;
   for (ProblemInput& input : problem.inputs)
     if (isFloat(input.type.dtype)) input.type.dtype = DType::F64;
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));

@@ -23,8 +23,8 @@ struct CheckReport {
 StatusOr<CheckReport> checkProblem(const Problem&, const OperationUnderTest&, std::shared_ptr<const OperatorLibrary>,
                                    const CheckOptions& = {});
 
-/// The derived gradient of a problem against finite differences, both by the reference evaluator in f64. The problem's
-/// dtype is replaced by f64.
+/// The derived gradient of a problem against finite differences, both by the reference evaluator in f64, on f64
+/// inputs.
 Status checkDerivative(const Problem&, std::shared_ptr<const OperatorLibrary>);
 
 } // namespace tegula

@@ -11,12 +11,17 @@ struct Call {
   Values inputs, results;
 };
 
+TensorType statedType(const HostArray& a, Precision precision) {
+  bool narrow = precision == Precision::Wide && a.dtype() == DType::F64;
+  return {narrow ? DType::F32 : a.dtype(), a.shape()};
+}
+
 StatusOr<Call> addCall(Graph& g, Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
-                       const CallSignature& signature) {
+                       const CallSignature& signature, Precision precision) {
   Call call;
   for (size_t i = 0; i < inputs.size(); ++i)
-    call.inputs.push_back(isPresent(inputs[i]) ? g.addInput(Symbol(fmt::format("in{}", i)), inputs[i].type())
-                                               : Value{});
+    call.inputs.push_back(
+        isPresent(inputs[i]) ? g.addInput(Symbol(fmt::format("in{}", i)), statedType(inputs[i], precision)) : Value{});
   if (signature.isPrimitive) {
     TG_ASSIGN_OR_RETURN(call.results, g.addPrimitive(op, call.inputs, attributes));
   } else {
@@ -49,29 +54,31 @@ std::vector<HostArray> presentOnly(std::span<const HostArray> first, std::span<c
 }
 
 StatusOr<Graph> forwardGraph(std::shared_ptr<const OperatorLibrary> library, Symbol op,
-                             std::span<const HostArray> inputs, const Attributes& attributes) {
+                             std::span<const HostArray> inputs, const Attributes& attributes, Precision precision) {
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(op, *library));
   Graph g(std::move(library));
-  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature));
+  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision));
   g.outputs().assign(call.results.begin(), call.results.end());
   return g;
 }
 
 StatusOr<Graph> gradientGraph(std::shared_ptr<const OperatorLibrary> library, Symbol op,
                               std::span<const HostArray> inputs, const Attributes& attributes,
-                              std::span<const HostArray> upstream, std::vector<size_t>& wrt) {
+                              std::span<const HostArray> upstream, std::vector<size_t>& wrt, Precision precision) {
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(op, *library));
   Graph g(std::move(library));
-  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature));
+  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision));
   Values seeds;
   for (size_t r = 0; r < upstream.size(); ++r)
-    seeds.push_back(isPresent(upstream[r]) ? g.addInput(Symbol(fmt::format("upstream{}", r)), upstream[r].type())
-                                           : Value{});
+    seeds.push_back(isPresent(upstream[r])
+                        ? g.addInput(Symbol(fmt::format("upstream{}", r)), statedType(upstream[r], precision))
+                        : Value{});
   Emit emit(g);
   Value loss;
   for (size_t r = 0; r < upstream.size(); ++r) {
     if (!seeds[r].present()) continue;
     Value weighted = emit.mul(call.results[r], seeds[r]);
+    TG_RETURN_IF_ERROR(emit.status());
     Value sum = emit.reduceSum(weighted, countingShape(emit.shapeOf(weighted).rank()));
     loss = loss.present() ? emit.add(loss, sum) : sum;
   }
@@ -94,14 +101,14 @@ OperationUnderTest referenceOperation(std::shared_ptr<const OperatorLibrary> lib
   OperationUnderTest reference;
   reference.forward = [library, precision](Symbol op, std::span<const HostArray> inputs,
                                            const Attributes& attributes) -> StatusOr<std::vector<HostArray>> {
-    TG_ASSIGN_OR_RETURN(Graph g, forwardGraph(library, op, inputs, attributes));
+    TG_ASSIGN_OR_RETURN(Graph g, forwardGraph(library, op, inputs, attributes, precision));
     TG_ASSIGN_OR_RETURN(EvaluationResult result, evaluate(g, presentOnly(inputs), precision));
     return std::move(result.outputs);
   };
   reference.gradient = [library, precision](Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
                                             std::span<const HostArray> upstream) -> StatusOr<std::vector<HostArray>> {
     std::vector<size_t> wrt;
-    TG_ASSIGN_OR_RETURN(Graph g, gradientGraph(library, op, inputs, attributes, upstream, wrt));
+    TG_ASSIGN_OR_RETURN(Graph g, gradientGraph(library, op, inputs, attributes, upstream, wrt, precision));
     TG_ASSIGN_OR_RETURN(EvaluationResult result, evaluate(g, presentOnly(inputs, upstream), precision));
     std::vector<HostArray> gradients(inputs.size());
     for (size_t k = 0; k < wrt.size(); ++k) gradients[wrt[k]] = result.outputs[k];

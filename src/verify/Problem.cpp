@@ -56,10 +56,8 @@ StatusOr<std::pair<double, double>> parseRange(std::string_view text) {
 /// `3,67,5:t:bf16:0..4` after the equals sign.
 Status parseInputText(std::string_view text, ProblemInput& input) {
   std::vector<std::string_view> parts = split(text, ':');
-  auto shape = parts[0] == "scalar" ? Shape() : intList(parts[0]);
-  if (!shape || (parts[0].empty() && shape->rank() == 0))
-    return invalid("{}: shape {} is not a list of at most {} extents (rank 0 is `scalar`)", input.name.text(), parts[0],
-                   kMaxRank);
+  auto shape = intList(parts[0]); // empty: rank 0
+  if (!shape) return invalid("{}: shape {} is not a list of at most {} extents", input.name.text(), parts[0], kMaxRank);
   input.type.shape = *shape;
   for (size_t i = 1; i < parts.size(); ++i) {
     if (parts[i] == "t")
@@ -102,9 +100,14 @@ AttrValue guessValue(std::string_view name, std::string_view text) {
 StatusOr<AttrValue> parseValue(const OperatorInfo::Attribute& attribute, std::string_view text) {
   std::string_view type = attribute.type;
   std::optional<AttrValue> value;
-  if (text == "none" && type.ends_with("None")) return AttrValue();
+  if (text == "none" && type != "str") return AttrValue();
   if (type.starts_with("ints")) {
-    if (auto list = intList(text)) value = *list;
+    auto list = intList(text);
+    bool repeats = type.starts_with("ints[") && list && list->rank() == 1; // one number stands for each axis
+    if (repeats)
+      value = (*list)[0];
+    else if (list)
+      value = *list;
   } else if (type.starts_with("int")) {
     if (auto whole = number<int64_t>(text)) value = *whole;
   } else if (type.starts_with("float")) {
@@ -136,13 +139,10 @@ Status setAttribute(Problem& problem, const CallSignature& signature, std::strin
   return invalid("{}: no input or attribute {}{}", problem.op.text(), name, didYouMean(name, known));
 }
 
-Status addInputs(Problem& problem, const CallSignature::Input& declared, std::string_view text) {
-  std::vector<std::string_view> texts = declared.variadic ? split(text, '+') : std::vector<std::string_view>{text};
-  for (std::string_view one : texts) {
-    ProblemInput input{declared.name, true, {declared.dtype.value_or(problem.dtype), {}}};
-    TG_RETURN_IF_ERROR(parseInputText(one, input));
-    problem.inputs.push_back(input);
-  }
+Status addInput(Problem& problem, const CallSignature::Input& declared, std::string_view text) {
+  ProblemInput input{declared.name, true, {declared.dtype.value_or(problem.dtype), {}}};
+  TG_RETURN_IF_ERROR(parseInputText(text, input));
+  problem.inputs.push_back(input);
   return OkStatus();
 }
 
@@ -166,16 +166,21 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
     }
   }
   for (const CallSignature::Input& declared : signature.inputs) {
-    auto it = std::find_if(pairs.begin(), pairs.end(), [&](auto& p) { return p.first == declared.name.text(); });
-    if (it != pairs.end()) {
-      TG_RETURN_IF_ERROR(addContext(addInputs(problem, declared, it->second), problem.op.text()));
-      pairs.erase(it);
-    } else if (declared.optional) {
-      problem.inputs.push_back({declared.name});
-    } else if (!declared.variadic) {
+    size_t before = problem.inputs.size();
+    for (auto it = pairs.begin(); it != pairs.end();) {
+      bool more = declared.variadic || problem.inputs.size() == before;
+      if (it->first != declared.name.text() || !more) {
+        ++it;
+        continue;
+      }
+      TG_RETURN_IF_ERROR(addContext(addInput(problem, declared, it->second), problem.op.text()));
+      it = pairs.erase(it);
+    }
+    if (problem.inputs.size() > before || declared.variadic) continue;
+    if (!declared.optional)
       return invalid("{}: input {} is missing; expected {}=shape", problem.op.text(), declared.name.text(),
                      declared.name.text());
-    }
+    problem.inputs.push_back({declared.name});
   }
   for (const auto& [name, text] : pairs) {
     if (name == "seed") {
@@ -198,7 +203,7 @@ std::string listText(const Shape& list, std::string_view empty) {
 }
 
 std::string inputText(const ProblemInput& input) {
-  std::string text = listText(input.type.shape, "scalar") + ":" + std::string(name(input.type.dtype));
+  std::string text = listText(input.type.shape, "") + ":" + std::string(name(input.type.dtype));
   if (input.layout != InputLayout::Contiguous) text += input.layout == InputLayout::Transposed ? ":t" : ":e";
   if (input.range) text += fmt::format(":{}..{}", input.range->first, input.range->second);
   return text;
@@ -208,11 +213,9 @@ std::string inputText(const ProblemInput& input) {
 
 std::string toString(const Problem& problem) {
   std::string text(problem.op.text());
-  Symbol last;
   for (const ProblemInput& input : problem.inputs) {
     if (!input.present) continue;
-    text += input.name == last ? "+" + inputText(input) : fmt::format(" {}={}", input.name.text(), inputText(input));
-    last = input.name;
+    text += fmt::format(" {}={}", input.name.text(), inputText(input));
   }
   text += fmt::format(" {}", name(problem.dtype));
   for (const auto& [attribute, value] : problem.attributes) {

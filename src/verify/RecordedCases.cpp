@@ -18,10 +18,7 @@ StatusOr<AttrValue> attributeValue(const Json& json, std::string_view type) {
   if (json.is_boolean()) return AttrValue(json.get<bool>());
   if (json.is_string()) return AttrValue(Symbol(json.get<std::string>()));
   if (json.is_number() && type.starts_with("float")) return AttrValue(json.get<double>());
-  if (json.is_number_integer()) {
-    auto value = json.get<int64_t>();
-    return type.starts_with("ints") ? AttrValue(Shape{value}) : AttrValue(value);
-  }
+  if (json.is_number_integer()) return AttrValue(json.get<int64_t>()); // also for ints: repeated for each axis
   if (json.is_number()) return AttrValue(json.get<double>());
   if (json.is_array() && json.size() <= kMaxRank) {
     Shape list;

@@ -1,0 +1,142 @@
+// Error bounds: wide enough for what a correct implementation does, narrow enough to see a wrong one.
+#include "Library.h"
+#include "verify/Check.h"
+#include "verify/GuardedBuffer.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+
+namespace tegula {
+namespace {
+
+constexpr const char* kProblems[] = {"add a=7,33 b=33 f32",
+                                     "mul a=3,5 b=3,5 bf16",
+                                     "div a=64 b=64:1..2 f16",
+                                     "exp x=5,67 bf16",
+                                     "log x=100:0.001..5 f32",
+                                     "softmax x=9,67 f32",
+                                     "softmax x=9,67:t bf16",
+                                     "layer_norm x=5,129 w=129 b=129 f32",
+                                     "layer_norm x=5,129 w=129 b=129 bf16",
+                                     "matmul a=17,67 b=67,5 f32",
+                                     "matmul a=17,67:t b=67,5:e bf16",
+                                     "sum x=3,1001:1..2 axis=1 f32",
+                                     "sum x=3,1001:1..2 axis=1 bf16",
+                                     "gelu x=97 bf16",
+                                     "attention q=2,2,9,8 k=2,2,9,8 v=2,2,9,8 f32 causal=true",
+                                     "embedding w=20,5 i=3,7:0..20 bf16",
+                                     "cross_entropy x=7,19 y=7:0..19 f32",
+                                     "max x=4,9 axis=1 bf16",
+                                     "cumsum x=4,33 axis=1 f32"};
+
+/// Rounding every value to its stated type is one correct implementation; so errors must lie within the bounds, and not
+/// all of them far below.
+TEST(Bound, HoldsForTheStatedTypes) {
+  OperationUnderTest stated = referenceOperation(library(), Precision::AsStated);
+  for (const char* line : kProblems) {
+    auto problem = parseProblem(line, *library());
+    ASSERT_TRUE(problem.ok()) << line << ": " << message(problem.status());
+    CheckOptions options;
+    options.compare.slack = 1;
+    auto report = checkProblem(*problem, stated, library(), options);
+    EXPECT_TRUE(report.ok()) << message(report.status());
+    if (report.ok()) EXPECT_GT(report->comparisons, 1) << line;
+  }
+}
+
+/// An error of one part in 500 (f32) is found in every operator; in bf16 one of a quarter.
+TEST(Bound, IsNarrowEnoughToSeeMistakes) {
+  OperationUnderTest wrong = referenceOperation(library(), Precision::AsStated);
+  ForwardFunction right = wrong.forward;
+  for (const char* line : kProblems) {
+    Problem problem = parseProblem(line, *library()).value();
+    double factor = problem.dtype == DType::F32 ? 1 + 1.0 / 500 : 1.25;
+    wrong.forward = [&](Symbol op, std::span<const HostArray> inputs, const Attributes& attributes) {
+      auto results = right(op, inputs, attributes);
+      for (int64_t i = 0; results.ok() && i < (*results)[0].elements(); ++i)
+        (*results)[0].set(i, (*results)[0].get(i) * factor);
+      return results;
+    };
+    auto report = checkProblem(problem, wrong, library());
+    EXPECT_FALSE(report.ok()) << line << " accepts results that are off by " << factor;
+    if (!report.ok()) EXPECT_THAT(std::string(message(report.status())), testing::HasSubstr("tegula op check '"));
+  }
+}
+
+TEST(Bound, ExactOperationsHaveNone) {
+  auto bounds = [](std::string_view line) {
+    Problem p = parseProblem(line, *library()).value();
+    auto inputs = makeInputs(p);
+    return evaluateBounded(forwardGraph(library(), p.op, inputs, p.attributes).value(), inputs).value()[0].bound;
+  };
+  for (const char* line :
+       {"neg x=9", "maximum a=9 b=9", "transpose x=3,4 permutation=1,0", "relu x=9 bf16", "max x=4,9 axis=1"})
+    for (double e : bounds(line)) EXPECT_EQ(e, 0) << line;
+  for (double e : bounds("exp x=9")) EXPECT_GT(e, 0);
+}
+
+/// A comparison that rounding may turn over leaves what it chooses between open.
+TEST(Bound, UndecidedComparisonsAreNotGuessed) {
+  Graph g(library());
+  Value x = g.addInput("x", {DType::F32, {2}});
+  GraphBuilder b(g);
+  Value e = b.primitive("exp", {{x}}, {}).value()[0];
+  Value one =
+      b.primitive("broadcast", {{b.primitive("constant", {}, {{"value", 1.0}, {"dtype", DType::F32}}).value()[0]}},
+                  {{"shape", Shape{2}}, {"axes", Shape{}}})
+          .value()[0];
+  Value less = b.primitive("less", {{e, one}}, {}).value()[0];
+  g.outputs() = {b.primitive("select", {{less, e, x}}, {}).value()[0]};
+  std::vector<HostArray> inputs = {HostArray::fromValues(DType::F32, {2}, std::vector<double>{0, 1})};
+  auto result = evaluateBounded(g, inputs).value()[0];
+  EXPECT_GE(result.bound[0], 1); // exp(0) is 1, or a little less: the result is 0 or 1
+  EXPECT_EQ(result.bound[1], 0);
+}
+
+TEST(Compare, NanAndInfinitiesAgreeOnlyWithThemselves) {
+  double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  auto differs = [](double actual, double expected, double bound) {
+    BoundedArray e{HostArray::scalar(DType::F64, expected), {bound}, DType::F32};
+    return !compare(HostArray::scalar(DType::F32, actual), e).ok();
+  };
+  EXPECT_FALSE(differs(nan, nan, 0));
+  EXPECT_TRUE(differs(1, nan, 1));
+  EXPECT_TRUE(differs(nan, 1, 1));
+  EXPECT_FALSE(differs(inf, inf, 0));
+  EXPECT_TRUE(differs(inf, -inf, 1));
+  EXPECT_TRUE(differs(inf, 3e38, 1e30));
+  EXPECT_TRUE(differs(1, 2, 0));
+  EXPECT_FALSE(differs(1, 2, 0.25)); // four times the bound
+  EXPECT_TRUE(differs(1, 2, 0.24));
+  EXPECT_TRUE(differs(1, 1, inf)); // too many elements undecided
+  BoundedArray other{HostArray::zeros(DType::F64, {2}), {0, 0}, DType::F32};
+  EXPECT_THAT(compare(HostArray::zeros(DType::BF16, {2}), other).message,
+              testing::HasSubstr("the result is bf16[2] but f32[2] was expected"));
+}
+
+TEST(GuardedBuffer, FaultsBeyondEitherEnd) {
+  for (int64_t bytes : {1, 4095, 4096, 5000}) {
+    GuardedBuffer end(bytes, GuardedBuffer::Side::End), begin(bytes, GuardedBuffer::Side::Begin);
+    EXPECT_DEATH(static_cast<volatile uint8_t*>(end.data())[bytes] = 1, "");
+    EXPECT_DEATH(static_cast<volatile uint8_t*>(begin.data())[-1] = 1, "");
+    static_cast<uint8_t*>(end.data())[bytes - 1] = 1;
+    EXPECT_TRUE(end.surroundingsIntact());
+    if (bytes % 4096) {
+      static_cast<uint8_t*>(begin.data())[bytes] = 1;
+      EXPECT_FALSE(begin.surroundingsIntact());
+    }
+  }
+}
+
+TEST(GuardedBuffer, CopiesKeepStrides) {
+  HostArray a = HostArray::fromValues(DType::F32, {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6});
+  for (InputLayout layout : {InputLayout::Contiguous, InputLayout::Transposed, InputLayout::Expanded}) {
+    HostArray arranged = arrange(a, layout), copy = guardedCopy(arranged, GuardedBuffer::Side::End);
+    EXPECT_EQ(copy.strides(), arranged.strides());
+    EXPECT_EQ(copy.toVector(), arranged.toVector());
+  }
+  EXPECT_EQ(guardedCopy(HostArray::zeros(DType::F32, {0}), GuardedBuffer::Side::End).elements(), 0);
+}
+
+} // namespace
+} // namespace tegula

@@ -17,8 +17,8 @@ namespace tegula {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kWindowSeconds = 0.001; // short enough to fit between interruptions by others
-constexpr int kWindows = 25;
+constexpr double kWindowSeconds = 0.0005; // short enough to fit between interruptions by others
+constexpr int kWindows = 60;
 constexpr int64_t kBindingBytes = 4096; // what Compiler::peakKernel states
 
 /// A peak kernel on one worker, sized so that one run takes about a window.

@@ -24,6 +24,8 @@ public:
   virtual Status read(int i, void* destination) const = 0;
   virtual const TensorType& outputType(int i) const = 0;
   virtual const Plan* plan() const { return nullptr; }
+  /// Best time of each step, see Session::stepSeconds.
+  virtual StatusOr<std::vector<double>> stepSeconds(int repeats) { return failed("profile: the host's evaluator has no steps"); }
 };
 
 /// Every argument of every dispatch is resolved when the list is recorded; a run copies inputs, submits one list and
@@ -37,13 +39,15 @@ public:
   Status read(int i, void* destination) const override;
   const TensorType& outputType(int i) const override { return plan_.outputs[i]; }
   const Plan* plan() const override { return &plan_; }
+  StatusOr<std::vector<double>> stepSeconds(int repeats) override;
 
 private:
   PlanExecutable(Context& context, Plan plan, std::vector<InputBinding> inputs)
       : context_(context), plan_(std::move(plan)), inputs_(std::move(inputs)) {}
   Status layOut();
   Status recordList();
-  Status appendStep(const PlanStep&);
+  /// A list of one step waits for nothing else.
+  Status appendStep(CommandList&, const PlanStep&, std::span<const int32_t> waits) const;
   tg_binding resolve(const BufferRef&) const;
   Status writeInputs(const Recording&);
   Status runChecked();

@@ -4,7 +4,9 @@
 #include "base/Log.h"
 #include "tensor/Element.h"
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <limits>
 
 namespace tegula {
 namespace {
@@ -79,7 +81,7 @@ tg_binding PlanExecutable::resolve(const BufferRef& ref) const {
   return {context_.arena.handle(), ref.offsetBytes};
 }
 
-Status PlanExecutable::appendStep(const PlanStep& step) {
+Status PlanExecutable::appendStep(CommandList& list, const PlanStep& step, std::span<const int32_t> waits) const {
   std::vector<tg_binding> bindings;
   for (const Segment& s : step.segments)
     for (const BufferRef& ref : s.bindings) bindings.push_back(resolve(ref));
@@ -95,18 +97,18 @@ Status PlanExecutable::appendStep(const PlanStep& step) {
   d.kernel = kernels_[step.kernel]->handle();
   d.segments = segments.data();
   d.segment_count = static_cast<int32_t>(segments.size());
-  d.waits = step.waits.data();
-  d.wait_count = static_cast<int32_t>(step.waits.size());
+  d.waits = waits.data();
+  d.wait_count = static_cast<int32_t>(waits.size());
   d.scratch_bytes = step.scratchBytes;
   d.flops = step.flops;
   d.bytes = step.bytes;
   d.label = step.label.c_str();
-  return list_.append(d);
+  return list.append(d);
 }
 
 Status PlanExecutable::recordList() {
   TG_ASSIGN_OR_RETURN(list_, context_.device->createList());
-  for (const PlanStep& step : plan_.steps) TG_RETURN_IF_ERROR(appendStep(step));
+  for (const PlanStep& step : plan_.steps) TG_RETURN_IF_ERROR(appendStep(list_, step, step.waits));
   TG_RETURN_IF_ERROR(list_.finish());
   arenaVersion_ = context_.arenaVersion;
   return OkStatus();
@@ -141,6 +143,26 @@ Status PlanExecutable::run(const Recording& r) {
   if (context_.checkArena) return runChecked();
   TG_RETURN_IF_ERROR(context_.queue.execute(list_));
   return context_.queue.wait();
+}
+
+StatusOr<std::vector<double>> PlanExecutable::stepSeconds(int repeats) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<CommandList> lists;
+  for (const PlanStep& step : plan_.steps) {
+    TG_ASSIGN_OR_RETURN(CommandList list, context_.device->createList());
+    TG_RETURN_IF_ERROR(appendStep(list, step, {}));
+    TG_RETURN_IF_ERROR(list.finish());
+    lists.push_back(std::move(list));
+  }
+  std::vector<double> best(lists.size(), std::numeric_limits<double>::infinity());
+  for (int r = 0; r < repeats; ++r)
+    for (size_t i = 0; i < lists.size(); ++i) {
+      auto begin = Clock::now();
+      TG_RETURN_IF_ERROR(context_.queue.execute(lists[i]));
+      TG_RETURN_IF_ERROR(context_.queue.wait());
+      best[i] = std::min(best[i], std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+  return best;
 }
 
 /// Poisons the arena, runs, and compares what was written with what was planned: nothing past the arena's end, nothing outside the

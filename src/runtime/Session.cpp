@@ -337,15 +337,25 @@ StatusOr<double> Session::scalarValue(const Tensor& t) {
 }
 
 StatusOr<Graph> Session::recordedGraph(std::span<const Tensor> results) {
-  TG_RETURN_IF_ERROR(impl_->collectResults(results));
-  std::vector<int32_t> inputNodes;
-  return impl_->recorder->graph(impl_->recorder->current(), impl_->wanted, impl_->stateNames, inputNodes);
+  auto graph = [&]() -> StatusOr<Graph> {
+    TG_RETURN_IF_ERROR(impl_->collectResults(results));
+    std::vector<int32_t> inputNodes;
+    return impl_->recorder->graph(impl_->recorder->current(), impl_->wanted, impl_->stateNames, inputNodes);
+  }();
+  impl_->last = nullptr;
+  ++impl_->evaluations;
+  impl_->recorder->next();
+  return graph;
 }
 
 // ---- Facts
 
 const SessionStats& Session::stats() const { return impl_->stats; }
 const Plan* Session::lastPlan() const { return impl_->last ? impl_->last->executable->plan() : nullptr; }
+StatusOr<std::vector<double>> Session::stepSeconds(int repeats) {
+  if (!lastPlan()) return failed("profile: the last evaluation had no plan on a device");
+  return impl_->last->executable->stepSeconds(repeats);
+}
 std::string Session::kernelLine() const {
   const SessionStats& s = impl_->stats;
   return fmt::format("kernels: compiled {}, from cache {}, reference {}", s.kernelsCompiled, s.kernelsFromCache, s.kernelsReference);

@@ -72,11 +72,14 @@ public:
   StatusOr<HostArray> value(const Tensor&);
   StatusOr<double> scalarValue(const Tensor&);
 
-  /// The graph that evaluate(results) would run, for `graph dump` and tests.
+  /// The graph that evaluate(results) would run, for `graph dump` and tests. Ends the recording as evaluate() does.
   StatusOr<Graph> recordedGraph(std::span<const Tensor> results);
 
   const SessionStats& stats() const;
   const Plan* lastPlan() const;
+  /// Runs the last plan `repeats` times with the inputs it has, each step alone, and gives the best time of each step in
+  /// seconds. For profiles: states advance. Fails: the last evaluation ran on the host.
+  StatusOr<std::vector<double>> stepSeconds(int repeats);
   /// "kernels: compiled 41, from cache 0, reference 0", counted since the session began
   std::string kernelLine() const;
   const Target& target() const;

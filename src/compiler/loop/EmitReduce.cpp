@@ -66,7 +66,8 @@ Vs LoopEmitter::neutrals(ArrayRef<int> values, int64_t width) {
   for (int v : values) {
     const Instruction& i = k_.body[static_cast<size_t>(v)];
     std::string_view kind = i.fn.text();
-    result.push_back(tile::NeutralOp::create(b_, loc_, tileType(i.dtype, width), b_.getStringAttr(StringRef(kind.data(), kind.size()))));
+    result.push_back(tile::NeutralOp::create(b_, loc_, tileType(i.dtype, width), b_.getStringAttr(StringRef(kind.data(), kind.size())),
+                                             width > 1 ? extent_ : V{})); // of the parallel tile that is being computed
   }
   return result;
 }

@@ -210,7 +210,7 @@ void TileLowering::lowerSplat(SplatOp op) {
 }
 
 void TileLowering::lowerNeutral(NeutralOp op) {
-  TileValue value = emptyTile(op.getResult());
+  TileValue value = emptyTile(op.getResult(), {}, op.getColExtent());
   Value vector = emitter_.neutral(op.getKind(), value.type.getElementType());
   value.vectors.assign(static_cast<size_t>(value.type.getRows() * value.vectorsPerRow(lanes())), vector);
   setValue(op.getResult(), std::move(value));

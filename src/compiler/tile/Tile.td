@@ -91,10 +91,10 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure, AttrSizedOperandSegments]> {
 }
 
 def Tile_NeutralOp : Tile_Op<"neutral", [Pure]> {
-  let summary = "a full tile of the neutral element of a reduction";
-  let arguments = (ins StrAttr:$kind);
+  let summary = "the neutral element of a reduction everywhere";
+  let arguments = (ins StrAttr:$kind, Optional<Index>:$colExtent);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$kind attr-dict `:` type($result)";
+  let assemblyFormat = "$kind (`cols` $colExtent^)? attr-dict `:` type($result)";
 }
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure, AttrSizedOperandSegments]> {

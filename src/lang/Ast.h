@@ -233,6 +233,7 @@ struct OperatorDecl {
   std::string example;
   Span exampleSpan;
   bool differentiable = true; // false: @tile_op(differentiable=False)
+  bool broken = false;        // while loading: its header had errors, so calls of it are not checked
 
   const Block& body() const { return function->body; }
   int resultCount() const; // without residuals
@@ -279,6 +280,8 @@ struct KernelDecl {
   const KernelParam* param(Symbol) const;
 };
 
+/// Every call in a block, nested ones too.
+void collectCalls(const Block&, std::vector<const Expr*>& out);
 /// Every name that is a dimension symbol in `rule`.
 void collectSymbols(const TensorRule& rule, std::vector<Symbol>& out);
 

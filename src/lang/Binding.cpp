@@ -57,7 +57,9 @@ Status Binding::bindInputs(std::span<const TensorType* const> types) {
         return invalid("{}: '{}' is absent but not optional", op_.name.text(), in.name.text());
       }
       TG_ASSIGN_OR_RETURN(const TensorRule* rule, choose(in.type));
+      failedInput_ = rule->span;
       TG_RETURN_IF_ERROR(bindInput(in.name, *rule, *types[k]));
+      failedInput_ = Span();
     }
   }
   for (const Bound& b : dims_) interpreter_.bind(b.name, Operand(b.extent));
@@ -149,7 +151,7 @@ Status Binding::bindDType(Symbol input, const DTypeRule& rule, DType d) {
   return OkStatus();
 }
 
-StatusOr<Shape> Binding::shapeOf(const TensorRule& rule, bool& known) {
+StatusOr<Shape> Binding::shapeOf(const TensorRule& rule, bool& known, Span* at) {
   Shape s;
   auto add = [&](int64_t extent) -> Status {
     if (s.rank() == kMaxRank) return invalid("the result would have more than {} axes", kMaxRank);
@@ -157,6 +159,7 @@ StatusOr<Shape> Binding::shapeOf(const TensorRule& rule, bool& known) {
     return OkStatus();
   };
   for (const Dim& d : rule.dims) {
+    if (at) *at = d.span;
     switch (d.kind) {
     case Dim::Kind::Constant: TG_RETURN_IF_ERROR(add(d.value)); break;
     case Dim::Kind::Symbol: {
@@ -206,7 +209,7 @@ Status Binding::expectResults(Span* at) {
     if (at) *at = r.type.alternatives[0].tensor.span;
     TG_ASSIGN_OR_RETURN(const TensorRule* rule, choose(r.type));
     Expected e{rule, {}, !rule->anyShape, {}};
-    if (e.known) { TG_ASSIGN_OR_RETURN(e.shape, shapeOf(*rule, e.known)); }
+    if (e.known) { TG_ASSIGN_OR_RETURN(e.shape, shapeOf(*rule, e.known, at)); }
     if (rule->dtype.kind == DTypeRule::Kind::Fixed) e.dtype = rule->dtype.dtype;
     if (rule->dtype.kind == DTypeRule::Kind::Variable) {
       for (const auto& [n, d] : dtypes_)
@@ -230,7 +233,13 @@ Status Binding::checkResults(std::span<const TensorType> types, Span* at) {
     if (e.rule->dtype.kind == DTypeRule::Kind::Float && !isFloat(t.dtype)) return refuse("floats");
     if (e.rule->dtype.kind == DTypeRule::Kind::Int && !isInteger(t.dtype)) return refuse("integers");
     if (e.dtype && *e.dtype != t.dtype) return refuse(name(*e.dtype));
-    if (e.known && e.shape != t.shape) return refuse(fmt::format("{} = {}", written(*e.rule), toString(e.shape)));
+    if (e.known && e.shape != t.shape) {
+      // The one dimension that differs, where positions correspond.
+      bool plain = openAt(*e.rule) < 0 && e.shape.rank() == t.shape.rank() && e.rule->dims.size() == static_cast<size_t>(t.shape.rank());
+      for (int k = t.shape.rank() - 1; at && plain && k >= 0; --k)
+        if (e.shape[k] != t.shape[k]) *at = e.rule->dims[k].span;
+      return refuse(fmt::format("{} = {}", written(*e.rule), toString(e.shape)));
+    }
   }
   if (at) *at = Span();
   return OkStatus();

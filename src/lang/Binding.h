@@ -22,6 +22,8 @@ public:
 
   /// Binds every symbol; then gives them to the interpreter. An absent input is nullptr.
   Status bindInputs(std::span<const TensorType* const> types);
+  /// After bindInputs failed: the declaration of the input that did not fit; line 0 if none.
+  Span failedInput() const { return failedInput_; }
   /// Computes what the header says of the results. Before the body runs, because a body may reassign names.
   Status expectResults(Span* at);
   /// Compares with the expected results (residuals included); `at` is the place of the type that did not hold.
@@ -44,7 +46,7 @@ private:
     bool known;                 // false where the rule leaves the shape open
     std::optional<DType> dtype; // where the rule fixes it
   };
-  StatusOr<Shape> shapeOf(const TensorRule&, bool& known);
+  StatusOr<Shape> shapeOf(const TensorRule&, bool& known, Span* at);
 
   const OperatorDecl& op_;
   Interpreter& interpreter_;
@@ -53,6 +55,7 @@ private:
   std::vector<std::pair<Symbol, DType>> dtypes_;
   std::optional<Shape> ellipsis_;
   std::vector<Expected> expected_;
+  Span failedInput_;
 };
 
 } // namespace tegula::lang

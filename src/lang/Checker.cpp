@@ -13,8 +13,8 @@ bool isComparison(Op op) { return op >= Op::Less && op <= Op::NotEqual; }
 
 class BodyChecker {
 public:
-  BodyChecker(const Function& f, const OperatorTable& operators, Diagnostics& diagnostics)
-      : f_(f), operators_(operators), diagnostics_(diagnostics), scope_(diagnostics) {}
+  BodyChecker(const Function& f, const OperatorTable& operators, bool complete, Diagnostics& diagnostics)
+      : f_(f), operators_(operators), complete_(complete), diagnostics_(diagnostics), scope_(diagnostics) {}
 
   void declareOperator(const OperatorDecl& op) {
     for (const InputDecl& in : op.inputs)
@@ -331,7 +331,11 @@ private:
       return {};
     }
     if (const Builtin* b = findBuiltin(name)) return matched(b->signature, e);
-    if (const OperatorDecl* op = operators_.find(name)) return matched(signatureOf(*op), e);
+    if (const OperatorDecl* op = operators_.find(name); op && !op->broken) return matched(signatureOf(*op), e);
+    else if (op || !complete_) {
+      arguments(e);
+      return {};
+    }
     std::vector<std::string_view> names;
     for (Symbol s : builtinNames()) names.push_back(s.text());
     std::string hint = didYouMean(name.text(), names);
@@ -380,6 +384,7 @@ private:
 
   const Function& f_;
   const OperatorTable& operators_;
+  bool complete_;
   Diagnostics& diagnostics_;
   Scope scope_;
   int expected_ = 1;
@@ -389,14 +394,14 @@ private:
 
 } // namespace
 
-void checkOperator(const OperatorDecl& op, const OperatorTable& operators, Diagnostics& diagnostics) {
-  BodyChecker c(*op.function, operators, diagnostics);
+void checkOperator(const OperatorDecl& op, const OperatorTable& operators, bool complete, Diagnostics& diagnostics) {
+  BodyChecker c(*op.function, operators, complete, diagnostics);
   c.declareOperator(op);
   c.run(static_cast<int>(op.results.size()), "its declared results", DiagnosticId::ResultCount);
 }
 
-void checkGrad(const GradDecl& g, const OperatorDecl& op, const OperatorTable& operators, Diagnostics& diagnostics) {
-  BodyChecker c(*g.function, operators, diagnostics);
+void checkGrad(const GradDecl& g, const OperatorDecl& op, const OperatorTable& operators, bool complete, Diagnostics& diagnostics) {
+  BodyChecker c(*g.function, operators, complete, diagnostics);
   c.declareGrad(g, op);
   int count = 0;
   bool variadic = false;

@@ -98,8 +98,9 @@ private:
     d.example = e.arg(1).text;
     d.exampleSpan = e.arg(1).span;
     std::string_view first = std::string_view(d.example).substr(0, d.example.find(' '));
+    bool problemLine = d.example.find(' ') != std::string::npos;
     if (first != d.name.text())
-      report(DiagnosticId::ExampleMismatch, d.span, "the operator is named '{}' but its example is a problem of '{}'", d.name.text(), first);
+      report(DiagnosticId::ExampleMismatch, problemLine ? d.span : d.exampleSpan, "the operator is named '{}' but its example is a problem of '{}'", d.name.text(), first);
   }
 
   void parameter(const Parameter& p, OperatorDecl& d) {
@@ -526,6 +527,26 @@ const KernelParam* KernelDecl::param(Symbol s) const {
   for (const KernelParam& p : params)
     if (p.name == s) return &p;
   return nullptr;
+}
+
+namespace {
+void collectCalls(const Expr& e, std::vector<const Expr*>& out) {
+  if (e.is(ExprKind::Call)) out.push_back(&e);
+  for (const ExprPtr& a : e.args)
+    if (a) collectCalls(*a, out);
+}
+} // namespace
+
+void collectCalls(const Block& b, std::vector<const Expr*>& out) {
+  for (const StmtPtr& s : b) {
+    if (s->value) collectCalls(*s->value, out);
+    for (const auto& branch : s->branches) {
+      collectCalls(*branch.condition, out);
+      collectCalls(branch.body, out);
+    }
+    collectCalls(s->body, out);
+    collectCalls(s->orElse, out);
+  }
 }
 
 void collectSymbols(const TensorRule& rule, std::vector<Symbol>& out) {

@@ -58,6 +58,11 @@ void Diagnostics::add(Diagnostic d) {
   all_.push_back(std::move(d));
 }
 
+bool Diagnostics::hasBetween(int32_t file, int32_t first, int32_t last) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const Diagnostic& d) { return d.span.file == file && d.span.line >= first && d.span.line <= last; });
+}
+
 std::vector<Diagnostic> Diagnostics::shown() const {
   std::vector<Diagnostic> sorted = all_;
   std::sort(sorted.begin(), sorted.end(),

@@ -76,6 +76,8 @@ public:
   void add(Diagnostic d);
   bool empty() const { return all_.empty(); }
   size_t size() const { return all_.size(); }
+  /// Whether something was reported on lines first … last of a file.
+  bool hasBetween(int32_t file, int32_t first, int32_t last) const;
   /// Sorted by place, cut to kShown.
   std::vector<Diagnostic> shown() const;
   /// Rendered with source lines and carets.

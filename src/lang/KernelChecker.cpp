@@ -36,9 +36,10 @@ public:
     parameters();
     if (diagnostics_.size() > before) return; // a body over wrong parameters has no meaning
     body();
-    for (const KernelParam& p : k_.params)
-      if (p.role == KernelParam::Role::Output && !stored_.contains(p.name))
-        report(DiagnosticId::OutputNotStored, p.span, "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
+    if (diagnostics_.size() == before)
+      for (const KernelParam& p : k_.params)
+        if (p.role == KernelParam::Role::Output && !stored_.contains(p.name))
+          report(DiagnosticId::OutputNotStored, p.span, "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
     scope_.reportUnused();
   }
 
@@ -205,6 +206,10 @@ private:
     if (const KernelParam* p = k_.param(target.name)) {
       report(DiagnosticId::StoreTarget, target.span, "the parameter '{}' cannot be set{}", target.name.text(), p->role == KernelParam::Role::Output ? fmt::format("; store a tile: {}[i, j] = …", target.name.text()) : "");
       return;
+    }
+    if (v.kinds != kind::Any && v.kinds & (kind::String | kind::None | kind::Tensor)) {
+      report(DiagnosticId::OperandType, target.span, "'{}' becomes {}; a name of a kernel holds a tile or a number", target.name.text(), describeKinds(v.kinds));
+      v = {};
     }
     auto it = values_.find(target.name);
     bool both = it != values_.end() && it->second.is(kind::Tile) && v.is(kind::Tile);

@@ -236,7 +236,7 @@ private:
     for (std::string_view op : kOperators) {
       if (!startsWith(op)) continue;
       pos_ += op.size();
-      bracket(op, from(begin));
+      bracket(text_.substr(begin, op.size()), from(begin));
       return;
     }
     // One report for a run of strange bytes.
@@ -251,7 +251,17 @@ private:
     if (op == "(" || op == "[" || op == "{") ++depth_;
     if (op == ")" || op == "]" || op == "}") {
       if (depth_ == 0) {
-        diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
+        // The first thing on its line: what it should close was closed at the end of the statement before.
+        bool first = text_.substr(lineStart_, static_cast<size_t>(span.column) - 1).find_first_not_of(" \t") == std::string_view::npos;
+        const Token* before = nullptr;
+        for (size_t i = tokens_.size(); i > 0 && !before; --i)
+          if (!tokens_[i - 1].text.empty()) before = &tokens_[i - 1];
+        bool ended = before && (before->is(",") || before->is(")") || before->is("]"));
+        std::string_view rest = text_.substr(pos_, text_.find('\n', pos_) - pos_);
+        bool closes = rest.empty() || rest[0] == ',' || rest[0] == ':' || rest[0] == ')' || rest.substr(0, 3) == " ->";
+        if (first && ended && closes && before->span.line + 1 >= span.line)
+          diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span, "the brackets of this statement are closed here, but '{}' follows on line {}", op, span.line);
+        else diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
         return;
       }
       --depth_;

@@ -25,11 +25,15 @@ struct OperatorLibrary::Impl : lang::OperatorTable {
   const lang::OperatorDecl* find(Symbol) const override;
   StatusOr<Attributes> complete(const lang::OperatorDecl&, const Attributes&) const override;
 
-  /// Runs a body; `failure` (may be null) receives the place of an error in it.
-  StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&, Span* failure) const;
+  /// The place of an error: in a body or result declaration, or the input declaration that refused its type.
+  struct Failure {
+    Span body, header;
+  };
+  /// Runs a body; `failure` may be null.
+  StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&, Failure* failure) const;
   StatusOr<Values> runGrad(const Entry&, std::span<const Value> inputs, std::span<const Value> outputs,
-                           std::span<const Value> outputGradients, const Attributes&, Builder&, Span* failure) const;
-  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Span* failure) const;
+                           std::span<const Value> outputGradients, const Attributes&, Builder&, Failure* failure) const;
+  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Failure* failure) const;
 };
 
 namespace lang {
@@ -50,11 +54,13 @@ private:
 };
 
 /// Names, arity, kinds and uses in the bodies of operators and gradients (Checker.cpp) and of kernels (KernelChecker.cpp).
-void checkOperator(const OperatorDecl&, const OperatorTable&, Diagnostics&);
-void checkGrad(const GradDecl&, const OperatorDecl&, const OperatorTable&, Diagnostics&);
+/// `complete`: every definition was read, so a function that nothing defines is an error.
+void checkOperator(const OperatorDecl&, const OperatorTable&, bool complete, Diagnostics&);
+void checkGrad(const GradDecl&, const OperatorDecl&, const OperatorTable&, bool complete, Diagnostics&);
 void checkKernel(const KernelDecl&, const OperatorDecl&, Diagnostics&);
-/// Shapes and types: instantiates every body at distinct prime extents and at its example (Probe.cpp).
-void probeShapes(const OperatorLibrary::Impl&, Diagnostics&);
+/// Shapes and types: instantiates every body at distinct prime extents and at its example (Probe.cpp). `order` has
+/// callees before their callers; callers of what failed are left out.
+void probeShapes(const OperatorLibrary::Impl&, std::span<const Symbol> order, Diagnostics&);
 
 } // namespace lang
 } // namespace tegula

@@ -23,6 +23,7 @@ public:
   Status run(bool probe) {
     for (size_t i = 0; i < impl_.sources.size(); ++i)
       impl_.modules.push_back(parseModule(impl_.sources[i].text, static_cast<int32_t>(i), diagnostics_));
+    syntaxErrors_ = !diagnostics_.empty();
     for (const ParsedModule& m : impl_.modules)
       for (const auto& f : m.module->functions) declareFunction(*f, m.broken.count(f.get()) > 0);
     for (GradDecl& g : grads_) resolveGrad(g);
@@ -30,7 +31,9 @@ public:
     for (auto& [name, e] : impl_.entries) kernelNeedsGrad(e);
     refuseRecursion();
     checkBodies();
-    if (probe && diagnostics_.empty()) probeShapes(impl_, diagnostics_);
+    if (probe && diagnostics_.empty()) probeShapes(impl_, order_, diagnostics_);
+    // A kernel is measured by its operator, so the operator must be right first.
+    if (diagnostics_.empty()) checkKernels();
     TG_RETURN_IF_ERROR(diagnostics_.status(impl_.sources));
     for (auto& [name, e] : impl_.entries) describe(e);
     return OkStatus();
@@ -60,16 +63,17 @@ private:
     op.function = &f;
     op.name = name;
     op.span = f.nameSpan;
-    if (broken || !ok || std::holds_alternative<std::monostate>(d)) broken_.push_back(name);
+    op.broken = broken || !ok || std::holds_alternative<std::monostate>(d);
     impl_.entries[name].op = std::make_unique<OperatorDecl>(std::move(op));
   }
 
   std::string place(Span s) const { return fmt::format("{}:{}", impl_.sources[s.file].path, s.line); }
-  bool isBroken(Symbol op) const { return std::find(broken_.begin(), broken_.end(), op) != broken_.end(); }
+  bool isBroken(Symbol op) const { return impl_.entries.at(op).op->broken; }
 
   OperatorLibrary::Impl::Entry* resolve(Symbol op, Span at) {
     auto it = impl_.entries.find(op);
     if (it != impl_.entries.end()) return &it->second;
+    if (syntaxErrors_) return nullptr;
     std::vector<std::string_view> names;
     for (const auto& [n, e] : impl_.entries) names.push_back(n.text());
     std::sort(names.begin(), names.end());
@@ -142,20 +146,6 @@ private:
   }
 
   // ---- recursion
-  static void calls(const Expr& e, std::vector<const Expr*>& out) {
-    if (e.is(ExprKind::Call)) out.push_back(&e);
-    for (const ExprPtr& a : e.args)
-      if (a) calls(*a, out);
-  }
-  static void calls(const Block& b, std::vector<const Expr*>& out) {
-    for (const StmtPtr& s : b) {
-      if (s->value) calls(*s->value, out);
-      for (const auto& branch : s->branches) calls(*branch.condition, out), calls(branch.body, out);
-      calls(s->body, out);
-      calls(s->orElse, out);
-    }
-  }
-
   void refuseRecursion() {
     absl::flat_hash_map<Symbol, int> state; // 1: on the path, 2: done
     std::vector<Symbol> names;
@@ -175,7 +165,7 @@ private:
     auto push = [&](Symbol n) {
       state[n] = 1;
       Frame f{n, {}};
-      calls(impl_.entries[n].op->body(), f.calls);
+      collectCalls(impl_.entries[n].op->body(), f.calls);
       stack.push_back(std::move(f));
     };
     push(root);
@@ -183,6 +173,7 @@ private:
       Frame& f = stack.back();
       if (f.next == f.calls.size()) {
         state[f.op] = 2;
+        order_.push_back(f.op);
         stack.pop_back();
         continue;
       }
@@ -200,10 +191,14 @@ private:
   void checkBodies() {
     for (auto& [name, e] : impl_.entries) {
       if (isBroken(name)) continue;
-      checkOperator(*e.op, impl_, diagnostics_);
-      if (e.grad) checkGrad(*e.grad, *e.op, impl_, diagnostics_);
-      if (e.kernel) checkKernel(*e.kernel, *e.op, diagnostics_);
+      checkOperator(*e.op, impl_, !syntaxErrors_, diagnostics_);
+      if (e.grad) checkGrad(*e.grad, *e.op, impl_, !syntaxErrors_, diagnostics_);
     }
+  }
+
+  void checkKernels() {
+    for (auto& [name, e] : impl_.entries)
+      if (e.kernel) checkKernel(*e.kernel, *e.op, diagnostics_);
   }
 
   void describe(OperatorLibrary::Impl::Entry& e) {
@@ -231,7 +226,9 @@ private:
   Diagnostics diagnostics_;
   std::vector<GradDecl> grads_;
   std::vector<KernelDecl> kernels_;
-  std::vector<Symbol> broken_, brokenGrads_;
+  std::vector<Symbol> brokenGrads_;
+  std::vector<Symbol> order_; // callees before callers
+  bool syntaxErrors_ = false; // a definition may be missing, so names that nothing defines are not reported
 };
 
 } // namespace

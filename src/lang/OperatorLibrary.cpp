@@ -53,25 +53,25 @@ StatusOr<Attributes> OperatorLibrary::completeAttributes(Symbol op, const Attrib
 
 StatusOr<TensorTypes> OperatorLibrary::infer(Symbol op, std::span<const TensorType* const> inputs, const Attributes& attributes) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
-  Span at;
+  Impl::Failure at;
   StatusOr<TensorTypes> t = impl_->infer(*e, inputs, attributes, &at);
-  return t.ok() ? t : locate(*impl_, *e->op, t.status(), at);
+  return t.ok() ? t : locate(*impl_, *e->op, t.status(), at.body);
 }
 
 StatusOr<Values> OperatorLibrary::instantiate(Symbol op, std::span<const Value> inputs, const Attributes& attributes, Builder& builder) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
-  Span at;
+  Impl::Failure at;
   StatusOr<Values> v = impl_->run(*e, inputs, attributes, builder, &at);
-  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at);
+  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at.body);
 }
 
 StatusOr<Values> OperatorLibrary::instantiateGrad(Symbol op, std::span<const Value> inputs, std::span<const Value> outputs,
                                                   std::span<const Value> outputGradients, const Attributes& attributes, Builder& builder) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   if (!e->grad) return notFound("{}: no @grad; its gradient is derived from its body", op.text());
-  Span at;
+  Impl::Failure at;
   StatusOr<Values> v = impl_->runGrad(*e, inputs, outputs, outputGradients, attributes, builder, &at);
-  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at);
+  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at.body);
 }
 
 const OperatorDecl* OperatorLibrary::declaration(Symbol op) const {
@@ -168,27 +168,31 @@ Status collectResults(const OperatorDecl& op, const Operand& returned, Values& o
 }
 } // namespace
 
-StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Value> inputs, const Attributes& given, Builder& builder, Span* failure) const {
+StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Value> inputs, const Attributes& given, Builder& builder, Failure* failure) const {
   TG_ASSIGN_OR_RETURN(Attributes attributes, complete(*e.op, given));
   Interpreter it(*this, builder);
   Binding binding(*e.op, it);
-  TG_RETURN_IF_ERROR(bindHeader(*e.op, inputs, attributes, it, binding));
-  TG_RETURN_IF_ERROR(binding.expectResults(failure));
+  Span* place = failure ? &failure->body : nullptr;
+  if (Status s = bindHeader(*e.op, inputs, attributes, it, binding); !s.ok()) {
+    if (failure) failure->header = binding.failedInput();
+    return s;
+  }
+  TG_RETURN_IF_ERROR(binding.expectResults(place));
   StatusOr<Operand> returned = it.run(e.op->body());
   if (!returned.ok()) {
-    if (failure) *failure = it.failure();
+    if (failure) failure->body = it.failure();
     return returned.status();
   }
   Values out;
   TG_RETURN_IF_ERROR(collectResults(*e.op, *returned, out));
   absl::InlinedVector<TensorType, 3> types;
   for (Value v : out) types.push_back(builder.typeOf(v));
-  TG_RETURN_IF_ERROR(binding.checkResults(types, failure));
+  TG_RETURN_IF_ERROR(binding.checkResults(types, place));
   return out;
 }
 
 StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const Value> inputs, std::span<const Value> outputs, std::span<const Value> outputGradients,
-                                                const Attributes& given, Builder& builder, Span* failure) const {
+                                                const Attributes& given, Builder& builder, Failure* failure) const {
   const OperatorDecl& op = *e.op;
   TG_ASSIGN_OR_RETURN(Attributes attributes, complete(op, given));
   if (outputs.size() != op.results.size() || outputGradients.size() != static_cast<size_t>(op.resultCount()))
@@ -207,13 +211,13 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
   }
   StatusOr<Operand> returned = it.run(e.grad->body());
   if (!returned.ok()) {
-    if (failure) *failure = it.failure();
+    if (failure) failure->body = it.failure();
     return returned.status();
   }
   Sequence gradients = returned->sequence() ? *returned->sequence() : Sequence{*returned};
   TG_ASSIGN_OR_RETURN(auto ranges, inputRanges(op, inputs.size()));
   Values out(inputs.size());
-  if (failure) *failure = e.grad->function->nameSpan;
+  if (failure) failure->body = e.grad->function->nameSpan;
   size_t next = 0;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i].differentiable) continue;
@@ -239,11 +243,11 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
     }
   }
   if (next < gradients.size()) return invalid("{}: its @grad returns too many gradients: {}", op.name.text(), gradients.size());
-  if (failure) *failure = Span();
+  if (failure) failure->body = Span();
   return out;
 }
 
-StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs, const Attributes& attributes, Span* failure) const {
+StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs, const Attributes& attributes, Failure* failure) const {
   TypeBuilder builder(*this);
   Values values;
   for (const TensorType* t : inputs) values.push_back(t ? builder.input(*t) : Value());

@@ -63,12 +63,76 @@ private:
   bool take(std::string_view text) { return at(text) ? (next(), true) : false; }
   Span previous() const { return pos_ > 0 ? list_.tokens[pos_ - 1].span : token().span; }
 
-  /// Where to report that something is missing: the token found, or right after the one before when the found one is
-  /// on another line.
+  static bool isInvisible(TokenKind k) {
+    return k == TokenKind::Newline || k == TokenKind::Dedent || k == TokenKind::Indent || k == TokenKind::End;
+  }
+  /// Where to report that something is missing: at the token found, or at the end of the line before when that is where
+  /// the sense broke off (the line ended, or it ended in something other than a comma or an opening bracket).
   Span missingPlace() const {
-    bool invisible = at(TokenKind::Newline) || at(TokenKind::Dedent) || at(TokenKind::Indent) || at(TokenKind::End);
-    if (pos_ > 0 && (invisible || token().span.line > lastVisible().endLine)) return Span::after(lastVisible());
-    return token().span;
+    if (at(TokenKind::Indent)) return token().span;
+    if (isInvisible(token().kind)) return forcedEnd() ? nextVisible().span : Span::after(lastVisible());
+    if (pos_ == 0 || isInvisible(list_.tokens[pos_ - 1].kind)) return token().span;
+    const Token& before = list_.tokens[pos_ - 1];
+    if (token().span.line == before.span.endLine) {
+      // The second token of a line whose first was taken for the operand of an operator at the end of the line before.
+      const Token* dangling = pos_ > 1 ? &list_.tokens[pos_ - 2] : nullptr;
+      bool operatorBefore = dangling && dangling->kind == TokenKind::Operator && !isComma(*dangling) && !isOpen(*dangling) && !isClose(*dangling);
+      return operatorBefore && dangling->span.line < before.span.line ? Span::after(dangling->span) : token().span;
+    }
+    bool alone = ahead(1).span.line > token().span.endLine || isInvisible(ahead(1).kind);
+    if (isClose(token())) return isComma(before) ? token().span : Span::after(before.span);
+    return isComma(before) || isOpen(before) || alone ? token().span : Span::after(before.span);
+  }
+  /// Whether the line ended by force: the next word cannot stand inside brackets, and those here are of several lines.
+  bool forcedEnd() const {
+    if (!at(TokenKind::Newline) || pos_ == 0 || !(isComma(list_.tokens[pos_ - 1]) || isOpen(list_.tokens[pos_ - 1]))) return false;
+    return nextVisible().kind == TokenKind::Keyword && nextVisible().span.column > 1 && !openOnOneLine();
+  }
+  const Token& nextVisible() const {
+    size_t i = pos_;
+    while (i + 1 < list_.tokens.size() && isInvisible(list_.tokens[i].kind)) ++i;
+    return list_.tokens[i];
+  }
+  static bool isComma(const Token& t) { return t.is(","); }
+  static bool isOpen(const Token& t) { return t.is("(") || t.is("[") || t.is("{"); }
+  static bool isClose(const Token& t) { return t.is(")") || t.is("]") || t.is("}"); }
+  /// The first bracket of this statement that was meant to close on its line, an earlier one, and did not: something
+  /// follows it there, or the next line is not indented deeper. An error further down is its fault. Null: none.
+  const Token* unclosedBracket() const { return brackets(nullptr); }
+  /// Whether a bracket is open here that was meant to close on its line.
+  bool openOnOneLine() const {
+    bool open = false;
+    brackets(&open);
+    return open;
+  }
+  const Token* brackets(bool* stillOpen) const {
+    size_t begin = pos_;
+    while (begin > 0 && list_.tokens[begin - 1].kind != TokenKind::Newline) --begin;
+    std::vector<size_t> open;
+    int32_t line = 0, indentation = 0;
+    const Token* first = nullptr;
+    auto consider = [&](size_t i, int32_t closedOn) {
+      const Token& t = list_.tokens[i];
+      if (closedOn > t.span.line && (!first || t.span < first->span)) first = &t;
+    };
+    for (size_t i = begin; i < pos_; ++i) {
+      const Token& t = list_.tokens[i];
+      if (t.span.line != line) line = t.span.line, indentation = t.span.column;
+      const Token& after = list_.tokens[i + 1];
+      if (isOpen(t)) {
+        bool oneLine = after.span.line == t.span.line || after.span.column <= indentation;
+        open.push_back(oneLine ? i : SIZE_MAX);
+      } else if (isClose(t) && !open.empty()) {
+        if (open.back() != SIZE_MAX) consider(open.back(), t.span.line);
+        open.pop_back();
+      }
+    }
+    for (size_t i : open) {
+      if (i == SIZE_MAX) continue;
+      consider(i, token().span.line);
+      if (stillOpen) *stillOpen = true;
+    }
+    return first;
   }
   Span lastVisible() const {
     for (size_t i = pos_; i > 0; --i) {
@@ -78,7 +142,11 @@ private:
     return token().span;
   }
   [[noreturn]] void fail(DiagnosticId id, Span at, const std::string& message) {
-    error(id, at, message);
+    bool missing = id == DiagnosticId::ExpectedToken || id == DiagnosticId::ExpectedExpression || id == DiagnosticId::KeywordOrder;
+    const Token* open = missing ? unclosedBracket() : nullptr;
+    if (open && open->span.line < at.line)
+      error(DiagnosticId::ExpectedToken, open->span, fmt::format("this '{}' is not closed on its line; line {}: {}", open->text, at.line, message));
+    else error(id, at, message);
     throw SyntaxError();
   }
   void error(DiagnosticId id, Span at, const std::string& message) {
@@ -251,7 +319,10 @@ private:
           fail(DiagnosticId::ExpectedToken, missingPlace(), fmt::format("expected the name of a parameter, found {}", describe(token())));
         p.span = token().span;
         p.name = Symbol(next().text);
-        if (take(":")) p.annotation = expression();
+        if (take(":")) {
+          if (at(TokenKind::String)) fail(DiagnosticId::ExpectedExpression, Span::after(previous()), fmt::format("expected a type, found {}", describe(token())));
+          p.annotation = expression();
+        }
         if (take("=")) p.defaultValue = expression();
       }
       bool star = p.kind != Parameter::Kind::Plain;
@@ -291,7 +362,11 @@ private:
     while (!at(TokenKind::Dedent) && !at(TokenKind::End)) {
       if (take(TokenKind::Newline)) continue;
       if (at(TokenKind::Indent)) {
-        error(DiagnosticId::UnexpectedIndent, token().span, "this line is indented deeper than its block; expected the same indentation");
+        // After a statement with a comma at its end, or of several lines, its brackets closed too early.
+        bool continues = pos_ > 1 && (list_.tokens[pos_ - 2].is(",") || (!out.empty() && out.back()->span.endLine > out.back()->span.line));
+        error(DiagnosticId::UnexpectedIndent, continues ? Span::after(lastVisible()) : token().span,
+              continues ? "the next line is indented as if this statement went on; its brackets are closed here"
+                        : "this line is indented deeper than its block; expected the same indentation");
         skipBlock();
         continue;
       }
@@ -344,6 +419,8 @@ private:
       checkTarget(*e, true);
       s->target = std::move(e);
       s->value = expressionList();
+      if (s->value->is(ExprKind::Tuple) && !s->value->parenthesized && s->target->is(ExprKind::Name))
+        fail(DiagnosticId::BadTarget, Span::after(s->value->args[0]->span), "several values for one name; write (a, b) for a tuple, or one name for each value");
       if (at("=")) fail(DiagnosticId::UnsupportedSyntax, token().span, "a second '=' in one assignment; write one statement for each");
     } else if (Op op = augmented(); op != Op::None) {
       next();
@@ -655,7 +732,7 @@ private:
     case TokenKind::Keyword: return keywordAtom();
     case TokenKind::Operator:
       if (at("(")) return parentheses();
-      if (at("[")) return brackets();
+      if (at("[")) return listInBrackets();
       if (at("...")) return make(ExprKind::Ellipsis, next().span);
       break;
     default: break;
@@ -708,6 +785,7 @@ private:
       e = finish(std::move(tuple));
     }
     if (at("for")) fail(DiagnosticId::UnsupportedSyntax, token().span, "comprehensions are not part of the tile language; write a 'for' statement");
+    if (at("=")) fail(DiagnosticId::ExpectedToken, begin, "name=value inside parentheses that are not a call; expected the name of a function before '('");
     expect(")", "to close the '('");
     e->parenthesized = true;
     e->span = Span::join(begin, previous());
@@ -717,7 +795,7 @@ private:
   /// An element of a tuple or list: an expression, or *expression.
   ExprPtr element() { return at("*") ? star() : expression(); }
 
-  ExprPtr brackets() {
+  ExprPtr listInBrackets() {
     Depth depth(*this);
     ExprPtr e = make(ExprKind::List, next().span);
     while (!at("]")) {
@@ -762,7 +840,11 @@ std::string_view spelling(Op op) {
 }
 
 ParsedModule parseModule(std::string_view text, int32_t file, Diagnostics& diagnostics) {
-  return Parser(text, file, diagnostics).run();
+  ParsedModule m = Parser(text, file, diagnostics).run();
+  // What the lexer reported inside a function makes it broken too.
+  for (const auto& f : m.module->functions)
+    if (diagnostics.hasBetween(file, f->span.line, f->endLine)) m.broken.insert(f.get());
+  return m;
 }
 
 } // namespace tegula::lang

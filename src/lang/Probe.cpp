@@ -4,6 +4,7 @@
 // left to its example. The exact check happens whenever the operator is instantiated.
 #include "lang/Binding.h"
 #include "lang/Library.h"
+#include "absl/container/flat_hash_set.h"
 #include <algorithm>
 
 namespace tegula::lang {
@@ -81,11 +82,14 @@ public:
   Prober(const OperatorLibrary::Impl& library, const Entry& entry, Diagnostics& diagnostics)
       : library_(library), e_(entry), op_(*entry.op), diagnostics_(diagnostics) {}
 
-  void run() {
-    if (!op_.example.empty() && !example()) return;
+  /// The body, or the gradient of an operator whose body is right. False when something was reported.
+  bool run(bool gradient) {
+    gradient_ = gradient;
+    if (!op_.example.empty() && !example()) return false;
     for (int leading = 1; leading <= 2; ++leading)
       for (bool optional : {true, false})
-        if (std::optional<Trial> t = trial(leading, optional); t && !attempt(*t, false)) return;
+        if (std::optional<Trial> t = trial(leading, optional); t && !attempt(*t, false)) return false;
+    return true;
   }
 
 private:
@@ -172,32 +176,35 @@ private:
     return t;
   }
 
-  /// Runs the body, then the gradient. `certain`: the types are known to be right. False when something was reported.
+  /// `certain`: the types are known to be right. False when something was reported.
   bool attempt(const Trial& t, bool certain) {
     std::vector<const TensorType*> inputs = t.pointers();
-    Span at;
+    OperatorLibrary::Impl::Failure at;
     StatusOr<TensorTypes> results = library_.infer(e_, inputs, t.attributes, &at);
     if (!results.ok()) return failed(results.status(), at, t, certain, op_.results.empty() ? op_.span : op_.results[0].type.alternatives[0].tensor.span);
-    if (!e_.grad) return true;
+    if (!gradient_) return true;
     TypeBuilder builder(library_);
     Values in, out, gradients;
     for (const TensorType* p : inputs) in.push_back(p ? builder.input(*p) : Value());
     for (const TensorType& r : *results) out.push_back(builder.input(r));
     for (int i = 0; i < op_.resultCount(); ++i) gradients.push_back(isFloat((*results)[i].dtype) ? builder.input((*results)[i]) : Value());
     auto span = [](const Values& v) { return std::span<const Value>(v.data(), v.size()); };
-    Span gradAt;
+    OperatorLibrary::Impl::Failure gradAt;
     StatusOr<Values> g = library_.runGrad(e_, span(in), span(out), span(gradients), t.attributes, builder, &gradAt);
     return g.ok() || failed(g.status(), gradAt, t, certain, e_.grad->function->nameSpan);
   }
 
-  bool failed(const Status& s, Span at, const Trial& t, bool certain, Span fallback) {
+  bool failed(const Status& s, const OperatorLibrary::Impl::Failure& at, const Trial& t, bool certain, Span fallback) {
     bool refused = s.code() == absl::StatusCode::kFailedPrecondition; // an assert said no
-    bool binding = at.line == 0;                                      // the header itself did not accept the types
-    if (!certain && (refused || binding)) return true;
-    if (certain && binding) return wrong("{}", message(s));
-    if (certain && refused) return wrong("{}", message(s));
-    bool result = std::string_view(message(s)).find("its declaration") != std::string_view::npos;
-    diagnostics_.report(result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch, at.line ? at : fallback, "{} (with {})", message(s), t.text);
+    if (!certain && (refused || at.body.line == 0)) return true;
+    if (certain && (refused || at.body.line == 0)) {
+      // The example and the header disagree; shown at the input that refuses.
+      Span place = at.header.line ? at.header : refused && at.body.line ? at.body : op_.exampleSpan;
+      diagnostics_.report(DiagnosticId::ExampleMismatch, place, "the example does not fit '{}': {} (with {})", op_.name.text(), message(s), t.text);
+      return false;
+    }
+    bool result = message(s).find("its declaration") != std::string_view::npos;
+    diagnostics_.report(result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch, at.body.line ? at.body : fallback, "{} (with {})", message(s), t.text);
     return false;
   }
 
@@ -205,12 +212,26 @@ private:
   const Entry& e_;
   const OperatorDecl& op_;
   Diagnostics& diagnostics_;
+  bool gradient_ = false;
 };
 
 } // namespace
 
-void probeShapes(const OperatorLibrary::Impl& library, Diagnostics& diagnostics) {
-  for (const auto& [name, entry] : library.entries) Prober(library, entry, diagnostics).run();
+void probeShapes(const OperatorLibrary::Impl& library, std::span<const Symbol> order, Diagnostics& diagnostics) {
+  absl::flat_hash_set<Symbol> failed;
+  auto reliable = [&](const Block& body) {
+    std::vector<const Expr*> calls;
+    collectCalls(body, calls);
+    return std::none_of(calls.begin(), calls.end(), [&](const Expr* c) { return failed.contains(c->callee()); });
+  };
+  for (Symbol name : order) {
+    const Entry& e = library.entries.at(name);
+    if (!reliable(e.op->body()) || !Prober(library, e, diagnostics).run(false)) failed.insert(name);
+  }
+  for (Symbol name : order) {
+    const Entry& e = library.entries.at(name);
+    if (e.grad && !failed.contains(name) && reliable(e.grad->body())) Prober(library, e, diagnostics).run(true);
+  }
 }
 
 } // namespace tegula::lang

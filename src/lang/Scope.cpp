@@ -32,6 +32,7 @@ const NameState* Scope::use(const Expr& e) {
   std::string hint = didYouMean(e.name.text(), names);
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
   diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(), hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
+  ++unknown_;
   // Known from here on, so that one mistake is said once.
   names_[e.name] = {};
   return nullptr;
@@ -61,6 +62,7 @@ Scope::Names Scope::merge(const std::vector<Names>& ends) {
 }
 
 void Scope::reportUnused() {
+  if (diagnostics_.size() > before_ + unknown_) return;
   for (const auto& [name, origin] : origins_) {
     if (used_[name] || origin.unusedText.empty() || name.text().starts_with('_')) continue;
     diagnostics_.report(DiagnosticId::UnusedName, origin.at, "{}", origin.unusedText);

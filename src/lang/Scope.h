@@ -17,7 +17,7 @@ struct NameState {
 
 class Scope {
 public:
-  explicit Scope(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  explicit Scope(Diagnostics& diagnostics) : diagnostics_(diagnostics), before_(diagnostics.size()) {}
 
   /// A parameter or dimension. `unusedText` is the message when nothing reads it; empty: that is fine.
   void declare(Symbol name, Span at, NameState, std::string unusedText = {});
@@ -35,7 +35,8 @@ public:
   /// The names after paths that ended in `ends` (paths that returned are left out).
   static Names merge(const std::vector<Names>& ends);
 
-  /// Reports what was set and never read.
+  /// Reports what was set and never read; nothing when other errors than unknown names were reported, because their
+  /// places may be the uses that are missing.
   void reportUnused();
 
 private:
@@ -44,6 +45,8 @@ private:
     std::string unusedText;
   };
   Diagnostics& diagnostics_;
+  size_t before_; // diagnostics when the body began
+  size_t unknown_ = 0; // unknown names among those since
   Names names_;
   std::map<Symbol, Origin> origins_;
   std::map<Symbol, bool> used_;

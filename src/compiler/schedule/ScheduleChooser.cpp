@@ -14,7 +14,8 @@ constexpr int64_t kTemporaries = 2;     // the broadcast left operand, and one t
 constexpr int64_t kStreamRows = 96;     // query block of streaming kernels, rounded to register kernels
 constexpr int64_t kStreamColumns = 64;  // key block of streaming kernels: value-changing, so a constant
 constexpr int64_t kMostDepth = 512;     // beyond it the accumulators' traffic is negligible already
-constexpr int64_t kItemsPerThread = 4;  // enough for balance, few enough that packing is not repeated much
+constexpr int64_t kItemsPerThread = 2;  // enough for balance, few enough that packing is not repeated much
+constexpr int64_t kMostColumns = 1024;  // of a block: the left block is packed once for all of them
 
 int64_t cacheBytes(const Target& t, size_t level, int64_t assumed) {
   return level < t.caches.size() && t.caches[level].sizeBytes > 0 ? t.caches[level].sizeBytes : assumed;
@@ -96,11 +97,11 @@ private:
     s.pattern = "contraction";
     s.order = {"item", "depth_block", "panel", "row", "depth"};
     int64_t bytes = elementBytes(k);
-    int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
+    int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) / 2 / (s.registerColumns * bytes);
     depth = std::min(roundDown(depth, 64), kMostDepth);
     int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
-    int64_t rows = roundDown(std::max(l2 / 4 / (depth * bytes), s.registerRows), s.registerRows);
-    int64_t cols = roundDown(std::max(l2 / 2 / (rows * bytes), s.registerColumns), s.registerColumns);
+    int64_t rows = roundUp(std::max(l2 / 4 / (depth * bytes), s.registerRows), s.registerRows);
+    int64_t cols = roundDown(kMostColumns, s.registerColumns);
     s.tiles = {{k.grid[0].tunable, rows}, {k.grid[1].tunable, cols}, {k.tiles[0].tunable, depth}};
   }
 

@@ -38,6 +38,11 @@ int contiguousAxis(const LazyTile& tile) {
 
 static Value elementAddress(KernelEmitter& e, const LazyTile& t, Value r, Value c) {
   Value offset = e.index(0);
+  if (t.panelWidth > 0) {
+    Value along = t.unitAxis == 1 ? c : r, across = t.unitAxis == 1 ? r : c, width = e.index(t.panelWidth);
+    Value inPanel = e.add(e.mul(across, t.panelWidth), e.rem(along, width));
+    return e.element(t.base, memoryType(t.element), e.add(e.mul(e.div(along, width), t.panelStride), inPanel));
+  }
   if (t.rows > 1) offset = e.add(offset, e.mul(r, t.rowStride));
   if (t.cols > 1) offset = e.add(offset, e.mul(c, t.colStride));
   return e.element(t.base, memoryType(t.element), offset);

@@ -31,6 +31,8 @@ struct LazyTile {
   mlir::Value rowStride, colStride; // in elements
   int unitAxis = -1;                // the axis whose stride is 1, or -1
   int64_t scratchPitch = 0;         // > 0: in scratch, with this distance between vectors along unitAxis
+  int64_t panelWidth = 0;           // > 0: panels of this many elements along unitAxis, each with pitch panelWidth
+  int64_t panelStride = 0;          // elements from panel to panel
   // Splat: a scalar in register form; Iota: start (index) and axis
   mlir::Value scalar;
   int axis = 0;

@@ -70,16 +70,16 @@ struct RegisterKernel {
 };
 
 /// Row counts of the register kernels for a ragged last block, ascending, below `most`.
-SmallVector<int64_t> tailRows(int64_t most) {
+SmallVector<int64_t> tailRows(const DotShape& shape) {
   SmallVector<int64_t> counts;
-  for (int64_t n = 1; n < most; n *= 2) counts.push_back(n);
+  for (int64_t n = shape.compact ? 4 : 1; n < shape.rows; n *= 2) counts.push_back(n);
   return counts;
 }
 
 } // namespace
 
-void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Packed& a, llvm::function_ref<Value(Value)> panel,
-             Value rows, Value cols, Value depth, const DotBlock& block, Value fresh) {
+void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Packed& a, const Panels& panels, Value rows, Value cols,
+             Value depth, const DotBlock& block, Value fresh) {
   Value whole = e.mul(e.div(rows, e.index(shape.rows)), shape.rows);
   Value rest = e.sub(rows, whole);
   Type word = shape.family == DotFamily::Bf16Dot ? Type(e.builder().getIntegerType(16)) : block.element;
@@ -87,10 +87,11 @@ void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Pa
 
   auto kernel = [&](int64_t count, int64_t vectors, Value b, Value r, Value j) {
     Value aRow = e.element(a.base, word, e.mul(r, a.pitch));
-    Value c = e.element(block.base, block.element, e.add(e.mul(r, block.pitch), j));
+    Value column = block.panelStride > 0 ? e.mul(e.div(j, e.index(shape.width)), block.panelStride) : j;
+    Value c = e.element(block.base, block.element, e.add(e.mul(r, block.pitch), column));
     RegisterKernel{e, v, shape, count, vectors, block}.run(a, aRow, b, depth, c, fresh);
   };
-  SmallVector<int64_t> tails = tailRows(shape.rows);
+  SmallVector<int64_t> tails = tailRows(shape);
   auto rowsOf = [&](int64_t vectors, Value b, Value j) {
     e.loop(e.index(0), whole, shape.rows, [&](Value r) { kernel(shape.rows, vectors, b, r, j); });
     std::function<void(size_t)> tail = [&](size_t i) {
@@ -100,11 +101,21 @@ void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Pa
     };
     if (shape.rows > 1) e.branch(e.less(e.index(0), rest), [&] { tail(0); });
   };
-  e.loop(e.index(0), cols, shape.width, [&](Value j) {
-    Value b = panel(j);
-    if (most == 1) return rowsOf(1, b, j);
+  auto panel = [&](Value b, Value j) {
+    if (most == 1 || shape.compact) return rowsOf(most, b, j);
     Value narrow = e.less(e.sub(cols, j), e.index(shape.width / 2 + 1));
     e.branch(narrow, [&] { rowsOf((most + 1) / 2, b, j); }, [&] { rowsOf(most, b, j); });
+  };
+  auto group = [&](Value first, Value end) {
+    e.loop(first, end, shape.width, [&](Value j) {
+      Value at = e.mul(e.div(e.sub(j, first), e.index(shape.width)), panels.pitch);
+      panel(e.element(panels.base, word, at), j);
+    });
+  };
+  if (panels.groupWidth == 0) return group(e.index(0), cols);
+  e.loop(e.index(0), cols, panels.groupWidth, [&](Value first) {
+    panels.pack(first);
+    group(first, e.min(e.add(first, panels.groupWidth), cols));
   });
 }
 

@@ -13,8 +13,16 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kAssumedL2Bytes = 256 << 10; // of a processor whose caches are unknown
+constexpr int64_t kRowMajorPanels = 4;                   // an accumulator of so few panels stays row-major: it may be an operand
+constexpr int64_t kMostPanelsTogether = 8;     // 1 KiB of a row of f32 is enough for the prefetcher
 
 int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+bool isZeros(Value tile) {
+  auto splat = tile.getDefiningOp<SplatOp>();
+  return splat && matchPattern(splat.getScalar(), m_PosZeroFloat());
+}
 
 class ScratchLowering {
 public:
@@ -40,12 +48,15 @@ private:
   void lowerIota(IotaOp);
   void lowerMap(MapOp);
   void lowerReduce(ReduceOp);
+  void lowerTranspose(TransposeOp);
   void lowerDot(DotOp);
 
   // Buffers.
   Value allocate(int64_t bytes);
   /// A buffer for a tile of these bounds, in whole register kernels so that it can be an accumulator.
   LazyTileRef buffer(int64_t rows, int64_t cols, Value rowExtent, Value colExtent, Type element);
+  /// The same in panels as wide as the register kernel of `op`: for accumulators of many panels.
+  LazyTileRef panelBuffer(DotOp op, const LazyTile& like);
   void copy(const LazyTile& from, const LazyTile& to);
   LazyTileRef materialise(const LazyTileRef&);
   /// Worth a buffer: evaluated more than once, and dear or small.
@@ -59,11 +70,9 @@ private:
   LazyTileRef accumulatorFor(DotOp);
   bool isLastUse(Value tile, Operation* user) const;
   void packInvariants(scf::ForOp);
-  struct PackedPanels {
-    Value base;
-    int64_t pitch; // elements from panel to panel
-  };
-  PackedPanels packAllPanels(DotOp, const LazyTileRef&);
+  Panels packAllPanels(DotOp, const LazyTileRef&);
+  Panels panelsOf(DotOp, const LazyTileRef&);
+  DotOp startsFresh(scf::ForOp, unsigned argument) const;
 
   const LazyTileRef& tile(Value v) const { return tiles_.find(v)->second; }
 
@@ -73,17 +82,20 @@ private:
   VectorEmitter v_;
   llvm::DenseMap<Value, LazyTileRef> tiles_;
   llvm::DenseMap<Value, Packed> packedRows_;         // operands packed ahead of a loop
-  llvm::DenseMap<Value, PackedPanels> packedPanels_;
+  llvm::DenseMap<Value, Panels> packedPanels_;
+  llvm::DenseMap<Operation*, Value> firstStep_; // dots whose accumulator holds nothing in the first step of their loop
   llvm::DenseMap<Operation*, scf::ForOp> loopOfYield_; // the loop as it was written, with its tiles
   SmallVector<Operation*> dead_;
   int64_t scratchBytes_ = 0;
   int64_t rowUnit_ = 1, colUnit_ = 1;                // of buffers: whole register kernels
+  int dots_ = 0;                                     // several: code for ragged ends is kept small
 };
 
 LogicalResult ScratchLowering::run() {
   rowUnit_ = colUnit_ = v_.lanes;
   int64_t mostRows = 1;
   function_.walk([&](DotOp op) {
+    ++dots_;
     mostRows = std::max(mostRows, static_cast<int64_t>(op.getRows()));
     colUnit_ = std::max(colUnit_, static_cast<int64_t>(op.getWidth()));
   });
@@ -123,7 +135,7 @@ LogicalResult ScratchLowering::lowerTileOperation(Operation* op) {
   else if (auto iota = dyn_cast<IotaOp>(op)) lowerIota(iota);
   else if (auto reduce = dyn_cast<ReduceOp>(op)) lowerReduce(reduce);
   else if (auto dot = dyn_cast<DotOp>(op)) lowerDot(dot);
-  else if (auto transpose = dyn_cast<TransposeOp>(op)) define(transpose.getResult(), transposed(tile(transpose.getTile())));
+  else if (auto transpose = dyn_cast<TransposeOp>(op)) lowerTranspose(transpose);
   else if (auto scalar = dyn_cast<ScalarOp>(op)) lowerScalar(scalar);
   else if (!isa<ViewOp>(op)) return op->emitOpError("has no lowering in scratch");
   return success();
@@ -152,6 +164,19 @@ LazyTileRef ScratchLowering::buffer(int64_t rows, int64_t cols, Value rowExtent,
   t->unitAxis = column ? 0 : 1;
   t->rowStride = e_.index(column ? 1 : pitch);
   t->colStride = e_.index(column ? pitch : 1);
+  return t;
+}
+
+LazyTileRef ScratchLowering::panelBuffer(DotOp op, const LazyTile& like) {
+  auto t = std::make_shared<LazyTile>(like);
+  t->kind = Kind::Memory;
+  auto width = static_cast<int64_t>(op.getWidth());
+  t->panelWidth = t->scratchPitch = width;
+  t->panelStride = (roundUp(like.rows, rowUnit_) + 1) * width;
+  t->base = allocate(t->panelStride * (roundUp(like.cols, width) / width) * memoryBytes(like.element));
+  t->unitAxis = 1;
+  t->rowStride = e_.index(width);
+  t->colStride = e_.index(1);
   return t;
 }
 
@@ -270,6 +295,13 @@ void ScratchLowering::lowerMap(MapOp op) {
   define(op.getResult(), t);
 }
 
+void ScratchLowering::lowerTranspose(TransposeOp op) {
+  LazyTileRef t = tile(op.getTile());
+  // Squares are transposed in registers with their code unrolled: loads are, expressions are evaluated before.
+  if (t->kind == Kind::Map && !t->element.isInteger(1)) t = materialise(t);
+  tiles_[op.getResult()] = transposed(t);
+}
+
 void ScratchLowering::lowerReduce(ReduceOp op) {
   LazyTileRef in = tile(op.getTile());
   Type element = in->element;
@@ -326,6 +358,17 @@ LogicalResult ScratchLowering::lowerIf(scf::IfOp branch) {
   return success();
 }
 
+/// The dot that is all a loop does with a carried tile of zeros: its first step need not read them. Null: another use.
+DotOp ScratchLowering::startsFresh(scf::ForOp loop, unsigned argument) const {
+  Value carried = loop.getRegionIterArgs()[argument];
+  if (!isZeros(loop.getInitArgs()[argument]) || !carried.hasOneUse()) return {};
+  OpOperand& use = *carried.use_begin();
+  auto dot = dyn_cast<DotOp>(use.getOwner());
+  bool yielded = dot && dot.getAcc() == carried && dot.getResult().hasOneUse() && isa<scf::YieldOp>(*dot.getResult().user_begin()) &&
+                 dot.getResult().use_begin()->getOperandNumber() == argument;
+  return yielded ? dot : DotOp();
+}
+
 LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   packInvariants(loop);
   SmallVector<unsigned> tileArgs;
@@ -337,8 +380,14 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
     }
     tileArgs.push_back(static_cast<unsigned>(i));
     const LazyTileRef& from = tile(init);
-    LazyTileRef carried = buffer(from->rows, from->cols, from->rowExtent, from->colExtent, from->element);
-    copy(*from, *carried);
+    DotOp fresh = startsFresh(loop, static_cast<unsigned>(i));
+    bool manyPanels = fresh && from->cols > kRowMajorPanels * static_cast<int64_t>(fresh.getWidth());
+    LazyTileRef carried = manyPanels ? panelBuffer(fresh, *from) : buffer(from->rows, from->cols, from->rowExtent, from->colExtent, from->element);
+    if (fresh) {
+      Value idle = arith::CmpIOp::create(builder_, loop.getLoc(), arith::CmpIPredicate::sge, loop.getLowerBound(), loop.getUpperBound());
+      e_.branch(idle, [&] { copy(*from, *carried); });
+    } else
+      copy(*from, *carried);
     tiles_[loop.getRegionIterArgs()[i]] = carried;
     tiles_[loop.getResults()[i]] = carried;
   }
@@ -360,6 +409,9 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   dead_.push_back(loop);
   auto yield = cast<scf::YieldOp>(body->getTerminator());
   loopOfYield_[yield] = loop;
+  builder_.setInsertionPointToStart(body);
+  for (unsigned i : tileArgs)
+    if (DotOp dot = startsFresh(loop, i)) firstStep_[dot] = e_.equal(lowered.getInductionVar(), lowered.getLowerBound());
   for (Operation& op : llvm::make_early_inc_range(body->without_terminator()))
     if (failed(lowerOperation(&op))) return failure();
 
@@ -383,9 +435,8 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
 // --------------------------------------------------------------------------------------------------------------- dots
 
 DotShape ScratchLowering::shapeOf(DotOp op) const {
-  DotShape shape{static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()),
-                 op.getFamily() == "bf16dot" ? DotFamily::Bf16Dot : DotFamily::Fma};
-  return shape;
+  DotFamily family = op.getFamily() == "bf16dot" ? DotFamily::Bf16Dot : DotFamily::Fma;
+  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()), family, dots_ > 1};
 }
 
 Type ScratchLowering::packedElement(DotOp op) const {
@@ -396,7 +447,8 @@ Type ScratchLowering::packedElement(DotOp op) const {
 Packed ScratchLowering::packA(DotOp op, const LazyTileRef& a) {
   Type element = packedElement(op);
   // A tile that lies in scratch as the register kernel reads it needs no packing.
-  if (a->kind == Kind::Memory && a->inScratch() && a->unitAxis == 1 && a->element == element && !element.isBF16())
+  if (a->kind == Kind::Memory && a->inScratch() && a->unitAxis == 1 && a->panelWidth == 0 && a->element == element &&
+      !element.isBF16())
     return {a->base, a->scratchPitch};
   int64_t pitch = rowsPitch(a->cols, element);
   int64_t rows = roundUp(roundUp(a->rows, v_.lanes), op.getRows());
@@ -405,17 +457,36 @@ Packed ScratchLowering::packA(DotOp op, const LazyTileRef& a) {
   return packed;
 }
 
-ScratchLowering::PackedPanels ScratchLowering::packAllPanels(DotOp op, const LazyTileRef& b) {
+/// All panels, for use in a loop that does not change them.
+Panels ScratchLowering::packAllPanels(DotOp op, const LazyTileRef& b) {
   DotShape shape = shapeOf(op);
   Type element = packedElement(op);
-  int64_t pitch = panelElements(b->rows, shape.width, v_.lanes);
-  int64_t panels = (b->cols + shape.width - 1) / shape.width;
-  PackedPanels packed{allocate(pitch * panels * memoryBytes(element)), pitch};
-  e_.loop(e_.index(0), b->colExtent, shape.width, [&](Value j) {
-    Value at = e_.element(packed.base, memoryType(element), e_.mul(e_.div(j, e_.index(shape.width)), pitch));
-    packPanel(e_, v_, *b, j, at, shape.width, element, shape.family);
-  });
-  return packed;
+  Panels panels;
+  panels.pitch = panelPitch(b->rows, shape.width, v_.lanes);
+  int64_t count = (b->cols + shape.width - 1) / shape.width;
+  panels.base = allocate(panels.pitch * count * memoryBytes(element));
+  packPanels(e_, v_, *b, e_.index(0), count, panels.base, panels.pitch, shape.width, element, shape.family);
+  return panels;
+}
+
+/// Panels packed a group at a time, into a buffer that takes an eighth of L2.
+Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
+  auto packed = packedPanels_.find(op.getB());
+  if (packed != packedPanels_.end()) return packed->second;
+  DotShape shape = shapeOf(op);
+  Type element = packedElement(op);
+  Panels panels;
+  panels.pitch = panelPitch(b->rows, shape.width, v_.lanes);
+  const auto& caches = e_.target().caches;
+  int64_t room = (caches.size() > 1 ? caches[1].sizeBytes : kAssumedL2Bytes) / 8;
+  int64_t count = std::clamp<int64_t>(room / (panels.pitch * memoryBytes(element)), 1, kMostPanelsTogether);
+  count = std::min(count, (b->cols + shape.width - 1) / shape.width);
+  panels.groupWidth = count * shape.width;
+  panels.base = allocate(panels.pitch * count * memoryBytes(element));
+  panels.pack = [=, this](Value col) {
+    packPanels(e_, v_, *b, col, count, panels.base, panels.pitch, shape.width, element, shape.family);
+  };
+  return panels;
 }
 
 /// Packs the operands of dots in `loop` that are made outside of it.
@@ -463,21 +534,14 @@ void ScratchLowering::lowerDot(DotOp op) {
   DotShape shape = shapeOf(op);
   LazyTileRef a = tile(op.getA()), b = tile(op.getB()), acc = tile(op.getAcc());
   LazyTileRef out = accumulatorFor(op);
-  if (acc != out) copy(*acc, *out);
+  auto first = firstStep_.find(op);
+  Value fresh = first == firstStep_.end() ? Value() : first->second;
+  if (isZeros(op.getAcc())) fresh = arith::ConstantOp::create(builder_, op.getLoc(), builder_.getBoolAttr(true));
+  else if (acc != out) copy(*acc, *out);
   auto rows = packedRows_.find(op.getA());
   Packed packedA = rows != packedRows_.end() ? rows->second : packA(op, a);
-  Type element = packedElement(op);
-  auto panels = packedPanels_.find(op.getB());
-  Value panelBuffer;
-  if (panels == packedPanels_.end()) panelBuffer = allocate(panelElements(b->rows, shape.width, v_.lanes) * memoryBytes(element));
-  auto panelAt = [&](Value j) {
-    if (panels != packedPanels_.end())
-      return e_.element(panels->second.base, memoryType(element), e_.mul(e_.div(j, e_.index(shape.width)), panels->second.pitch));
-    packPanel(e_, v_, *b, j, panelBuffer, shape.width, element, shape.family);
-    return panelBuffer;
-  };
-  emitDot(e_, v_, shape, packedA, panelAt, a->rowExtent, b->colExtent, b->rowExtent, {out->base, out->scratchPitch, out->element},
-          Value());
+  emitDot(e_, v_, shape, packedA, panelsOf(op, b), a->rowExtent, b->colExtent, b->rowExtent, {out->base, out->scratchPitch, out->element, out->panelStride},
+          fresh);
   tiles_[op.getResult()] = out;
 }
 

@@ -84,7 +84,10 @@ void packRows(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value 
   });
 }
 
-int64_t panelElements(int64_t depth, int64_t width, int64_t lanes) { return (depth + lanes - 1) / lanes * lanes * width; }
+int64_t panelPitch(int64_t depth, int64_t width, int64_t lanes) {
+  // One row more, so that the same row of several panels does not fall into the same cache sets.
+  return ((depth + lanes - 1) / lanes * lanes + 1) * width;
+}
 
 namespace {
 
@@ -159,8 +162,9 @@ struct PanelPacker {
 
 } // namespace
 
-void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, Value base, int64_t width, Type element,
-               DotFamily family) {
+/// One panel.
+static void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, Value base, int64_t width, Type element,
+                      DotFamily family) {
   Value cols = e.sub(source.colExtent, col), depth = source.rowExtent;
   PanelPacker packer{e, v, source, col, base, width, element};
   if (contiguousAxis(source) == 0) return packer.transposing(depth, cols, family);
@@ -170,6 +174,30 @@ void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value
   e.branch(
       e.less(e.index(width - 1), cols), [&] { copy([](int64_t) { return Value(); }); },
       [&] { copy([&](int64_t j) { return e.firstLanes(e.sub(cols, e.index(j)), v.lanes); }); });
+}
+
+void packPanels(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, int64_t count, Value base, int64_t pitch,
+                int64_t width, Type element, DotFamily family) {
+  Type memory = memoryType(element);
+  auto oneByOne = [&] {
+    Value end = e.min(e.add(col, count * width), source.colExtent);
+    e.loop(col, end, width, [&](Value j) {
+      Value at = e.element(base, memory, e.mul(e.div(e.sub(j, col), e.index(width)), pitch));
+      packPanel(e, v, source, j, at, width, element, family);
+    });
+  };
+  if (count == 1 || family != DotFamily::Fma || contiguousAxis(source) == 0) return oneByOne();
+  Value whole = e.less(e.index(count * width - 1), e.sub(source.colExtent, col));
+  auto together = [&] {
+    e.loop(e.index(0), source.rowExtent, 1, [&](Value k) {
+      for (int64_t p = 0; p < count; ++p)
+        for (int64_t j = 0; j < width; j += v.lanes) {
+          Value lanes = evaluate(e, v, source, k, e.add(col, p * width + j), 1, Value());
+          e.store(convert(v, lanes, source.element, element), e.element(base, memory, e.add(e.mul(k, width), p * pitch + j)));
+        }
+    });
+  };
+  e.branch(whole, together, oneByOne);
 }
 
 } // namespace tegula::tile

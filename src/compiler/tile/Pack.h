@@ -27,10 +27,11 @@ int64_t rowsPitch(int64_t depth, mlir::Type element);
 void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch, mlir::Type element,
               DotFamily);
 
-/// Elements of one panel of `depth` (a bound).
-int64_t panelElements(int64_t depth, int64_t width, int64_t lanes);
-/// Columns [col, col + width) of source [K, N] to `base`.
-void packPanel(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, mlir::Value base, int64_t width,
-               mlir::Type element, DotFamily);
+/// Elements from panel to panel for panels of `depth` (a bound).
+int64_t panelPitch(int64_t depth, int64_t width, int64_t lanes);
+/// Columns from `col`, at most `count` panels of `width` and none past the source's extent, of source [K, N] to `base`.
+/// Several at once read long pieces of a row: a narrow panel of a wide matrix would touch a page for two cache lines.
+void packPanels(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, int64_t count, mlir::Value base,
+                int64_t pitch, int64_t width, mlir::Type element, DotFamily);
 
 } // namespace tegula::tile

@@ -208,6 +208,8 @@ private:
         }
       }
     }
+    for (; a < rank(x); ++a) use(x, a, "regrouped by reshape");
+    for (; b < rank(y); ++b) use(y, b, "regrouped by reshape");
   }
 
   void index(const Node& n, Value y, const std::string& name) {

@@ -36,11 +36,12 @@ StatusOr<TrainStep> TrainStep::create(Session& session, const Parameters& parame
 
 /// sqrt(sum of squares of every gradient). A scale other than 1 keeps the squares of huge gradients finite.
 Tensor TrainStep::recordNorm(std::span<const Tensor> gradients, double normScale) {
-  static const Symbol sumOfSquares("sum_of_squares"), root("sqrt");
+  static const Symbol sum("sum"), root("sqrt");
   Scope scope(*session_, "grad_norm");
   Tensor total;
   for (const Tensor& g : gradients) {
-    Tensor one = call(sumOfSquares, {normScale == 1 ? g : g * normScale});
+    Tensor scaled = normScale == 1 ? g : g * normScale;
+    Tensor one = call(sum, {scaled * scaled});
     total = total.present() ? total + one : one;
   }
   Tensor norm = call(root, {total});

@@ -1,0 +1,107 @@
+// `tegula op`
+#include "cli/Op.h"
+
+#include "cli/Commands.h"
+#include <fstream>
+
+namespace tegula::cli {
+namespace {
+
+std::string join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& w : words) line += (line.empty() ? "" : " ") + w;
+  return line;
+}
+
+void addShow(CLI::App& op, Outcome& outcome) {
+  struct Options {
+    std::vector<std::string> words;
+    std::string stage = "source", target;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* c = op.add_subcommand("show", "Print an operator or kernel at one stage of its compilation.");
+  c->footer("examples: tegula op show gemm --target x86-64-v4 --stage asm\n"
+            "          tegula op show \"softmax x=4,1000 f32\" --stage schedule");
+  c->add_option("problem", o->words, "A name (its @example is used), or a problem line")->required();
+  c->add_option("--stage", o->stage, "source, pattern, graph, schedule, tile, mlir, llvm or asm")->capture_default_str();
+  c->add_option("--target", o->target, "A name from targets/; this machine's when left out");
+  c->callback([=, &outcome] {
+    StatusOr<std::string> text = showOperator(join(o->words), o->stage, o->target);
+    outcome.status = text.status();
+    if (text.ok()) fmt::print("{}{}", *text, text->ends_with('\n') ? "" : "\n");
+  });
+}
+
+/// Lines of a file, without blank ones and comments.
+StatusOr<std::vector<std::string>> problemLines(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return notFound("{}: cannot be opened", path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#') lines.push_back(line);
+  return lines;
+}
+
+void addCheck(CLI::App& op, Outcome& outcome) {
+  struct Options {
+    std::vector<std::string> words;
+    std::string file;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* c = op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward.");
+  c->footer("examples: tegula op check \"softmax x=4,1000 f32\"\n          tegula op check --file problems.txt");
+  c->add_option("problem", o->words, "A problem line");
+  c->add_option("--file", o->file, "A file with one problem a line");
+  c->callback([=, &outcome] {
+    std::vector<std::string> lines;
+    if (!o->words.empty()) lines.push_back(join(o->words));
+    if (!o->file.empty()) {
+      StatusOr<std::vector<std::string>> more = problemLines(o->file);
+      if (!more.ok()) {
+        outcome.status = more.status();
+        return;
+      }
+      lines.insert(lines.end(), more->begin(), more->end());
+    }
+    if (lines.empty()) outcome.status = invalid("op check: give a problem line or --file");
+    for (const std::string& line : lines) {
+      StatusOr<std::string> report = checkOperator(line);
+      if (report.ok()) {
+        fmt::print("{}\n", *report);
+      } else {
+        fmt::print("FAILED {}\n", message(report.status()));
+        outcome.exitCode = 1;
+      }
+    }
+  });
+}
+
+void addBench(CLI::App& op, Outcome& outcome) {
+  struct Options {
+    std::vector<std::string> words;
+    int threads = 0, rounds = 20;
+  };
+  auto o = std::make_shared<Options>();
+  CLI::App* c = op.add_subcommand("bench", "Time a compiled operator.");
+  c->footer("example: tegula op bench \"matmul a=1024,1024 b=1024,1024 f32\" --threads 1");
+  c->add_option("problem", o->words, "A problem line")->required();
+  c->add_option("--threads", o->threads, "0 means every core")->check(CLI::NonNegativeNumber);
+  c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")->check(CLI::PositiveNumber)->capture_default_str();
+  c->callback([=, &outcome] {
+    StatusOr<std::string> report = benchOperator(join(o->words), o->threads, o->rounds);
+    outcome.status = report.status();
+    if (report.ok()) fmt::print("{}\n", *report);
+  });
+}
+
+} // namespace
+
+void addOp(CLI::App& app, Outcome& outcome) {
+  CLI::App* op = app.add_subcommand("op", "Look at, check and time operators of the library.");
+  op->require_subcommand(1);
+  addShow(*op, outcome);
+  addCheck(*op, outcome);
+  addBench(*op, outcome);
+}
+
+} // namespace tegula::cli

@@ -1,0 +1,165 @@
+// Run configuration, learning rate, metrics lines and checkpoints: no device needed.
+#include "../data/TemporaryFolder.h"
+#include "train/Checkpoint.h"
+#include "train/LearningRate.h"
+#include "train/Metrics.h"
+#include "train/RunFolder.h"
+#include "train/Sampler.h"
+#include <gmock/gmock.h>
+
+using namespace tegula;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+std::string text(const Status& s) { return std::string(message(s)); }
+
+TEST(RunConfig, ReportsEveryErrorOfAFile) {
+  TemporaryFolder f;
+  f.write("run.toml", "[training]\nstep = 3\n[optimiser]\nlr = 1\n[model]\ndim = \"wide\"\n");
+  RunConfig c;
+  Status s = resolveConfig({.source = f.path("run.toml")}, c);
+  EXPECT_THAT(text(s), HasSubstr("run.toml:2: [training] unknown key 'step'; did you mean 'steps'?"));
+  EXPECT_THAT(text(s), HasSubstr("unknown section 'optimiser'; did you mean 'optimizer'?"));
+  EXPECT_THAT(text(s), HasSubstr("dim: found a string, expected an integer"));
+}
+
+TEST(RunConfig, SetsWinOverTheFileAndResolvedFilesReadBack) {
+  TemporaryFolder f;
+  f.write("run.toml", "[data]\npath = \"x.txt\"\n[training]\nsteps = 3\n");
+  RunConfig c;
+  ASSERT_TRUE(resolveConfig({.source = f.path("run.toml"), .sets = {"training.steps=7", "optimizer.lr=3e-4"}}, c).ok());
+  EXPECT_EQ(c.training.steps, 7);
+  EXPECT_EQ(c.optimizer.learningRate, 3e-4);
+  std::string resolved = RunSchema(c)->toToml();
+  f.write("resolved.toml", resolved);
+  RunConfig again;
+  ASSERT_TRUE(resolveConfig({.source = f.path("resolved.toml")}, again).ok());
+  EXPECT_EQ(RunSchema(again)->toToml(), resolved);
+}
+
+TEST(RunConfig, RefusesHeadsThatDoNotDivideTheWidth) {
+  RunConfig c;
+  EXPECT_THAT(text(resolveConfig({.dataPath = "x.txt", .sets = {"model.dim=250", "model.n_heads=4"}}, c)),
+              HasSubstr("dim 250 is not a multiple of n_heads 4; the nearest dim is 252"));
+  EXPECT_THAT(text(resolveConfig({}, c = {})), HasSubstr("[data] path is not given"));
+}
+
+TEST(RunFolder, RefusesAFolderWithCheckpointsAndNamesTheWaysOut) {
+  TemporaryFolder f;
+  RunConfig c;
+  c.data.path = "kjv.txt";
+  c.job.dumpFolder = f.path("run");
+  f.write("run/checkpoints/step-20/manifest.json", "{}");
+  f.write("run/checkpoints/step-3/manifest.json", "{}");
+  f.write("run/checkpoints/step-30.tmp-1-1/manifest.json", "{}");
+  EXPECT_THAT(text(chooseRunFolder({}, c).status()), testing::AllOf(HasSubstr("up to step 20"), HasSubstr("--resume"), HasSubstr("--new")));
+  EXPECT_EQ(chooseRunFolder({.resume = true}, c)->path, f.path("run"));
+  EXPECT_EQ(chooseRunFolder({.fresh = true}, c)->path, f.path("run-2"));
+  EXPECT_EQ(*latestCheckpoint(f.path("run")), f.path("run/checkpoints/step-20"));
+}
+
+TEST(LearningRate, IsNanoGptsRule) {
+  LearningRate r{1e-3, 0.1, 100, 2000, "cosine"};
+  EXPECT_DOUBLE_EQ(r.at(0), 1e-3 / 101);
+  EXPECT_DOUBLE_EQ(r.at(99), 1e-3 * 100 / 101);
+  EXPECT_DOUBLE_EQ(r.at(100), 1e-3);
+  EXPECT_NEAR(r.at(1050), 1e-4 + 0.5 * 9e-4, 1e-12);
+  EXPECT_DOUBLE_EQ(r.at(2000), 1e-4);
+}
+
+TEST(Metrics, LinesAreTorchtitans) {
+  StepMetrics m{1, 8.0403, 1.3470, 0.001};
+  Throughput t{1, 27483, 1.97e12 / 27483, 985e12, 1095216660, 101408950000};
+  EXPECT_EQ(stepLine(m, t, false), "step:  1  loss:  8.0403  grad_norm:  1.3470  memory:  1.02GiB(1.08%)  tps: 27,483  tflops: 1.97  "
+                                   "mfu: 0.20%  lr: 1.0000e-03");
+  EXPECT_THAT(validationLine(250, 1.9035, t, false), testing::StartsWith("validate step: 250  loss:  1.9035  memory:  1.02GiB(1.08%)  tps: 27,483"));
+  EXPECT_THAT(stepLine(m, t, true), HasSubstr("\x1b["));
+}
+
+TEST(Metrics, LogIsCutBackToTheCheckpoint) {
+  TemporaryFolder f;
+  Throughput t;
+  std::string one = stepJson({1, 2.5, 1, 1e-3}, t), two = stepJson({2, 2.25, 1, 1e-3}, t), validation = validationJson(2, 2.0, 10, t);
+  f.write("log.jsonl", one + two + validation + stepJson({3, 2, 1, 1e-3}, t) + "{\"step\": 4, \"lo");
+  ASSERT_TRUE(truncateLog(f.path("log.jsonl"), 2).ok());
+  EXPECT_EQ(*readFile(f.path("log.jsonl")), one + two + validation);
+  EXPECT_THAT(stepJson({5, NAN, 1, 1, false}, t), HasSubstr("\"loss\":\"nan\""));
+}
+
+Checkpoint sample(int64_t step) {
+  Checkpoint c;
+  c.step = step;
+  c.updates = step - 1;
+  c.samples = step * 4;
+  c.dataChecksum = 0xfedcba9876543210u;
+  c.target = "x86-64-v3";
+  c.configToml = "[job]\n";
+  c.tokenizerJson = "{}";
+  c.parameters["w"] = HostArray::fromValues(DType::F32, {2}, std::vector<double>{1.5, static_cast<double>(step)});
+  c.moments["w.exp_avg"] = HostArray::zeros(DType::F32, {2});
+  return c;
+}
+
+TEST(Checkpoint, ReadsBackAndKeepsTheLatest) {
+  TemporaryFolder f;
+  for (int64_t step : {5, 10, 100, 20}) ASSERT_TRUE(saveCheckpoint(f.path(), sample(step), 2).ok());
+  // 20 was saved last and stays, although 100 is higher; of the others the highest stays.
+  EXPECT_THAT(listCheckpoints(f.path()), ElementsAre(20, 100));
+  auto c = loadCheckpoint(checkpointFolder(f.path(), 20));
+  ASSERT_TRUE(c.ok()) << c.status();
+  EXPECT_EQ(c->updates, 19);
+  EXPECT_EQ(c->samples, 80);
+  EXPECT_EQ(c->dataChecksum, 0xfedcba9876543210u);
+  EXPECT_EQ(c->parameters["w"].get(1), 20);
+  EXPECT_EQ(c->configToml, "[job]\n");
+}
+
+TEST(Checkpoint, SavingTheSameStepAgainReplacesIt) {
+  TemporaryFolder f;
+  ASSERT_TRUE(saveCheckpoint(f.path(), sample(5), 0).ok());
+  Checkpoint other = sample(5);
+  other.samples = 7;
+  ASSERT_TRUE(saveCheckpoint(f.path(), other, 0).ok());
+  EXPECT_EQ(loadCheckpoint(checkpointFolder(f.path(), 5))->samples, 7);
+  EXPECT_EQ(listFolder(f.path())->size(), 1u);
+}
+
+TEST(Checkpoint, EveryKindOfDamageIsFound) {
+  TemporaryFolder f;
+  ASSERT_TRUE(saveCheckpoint(f.path(), sample(5), 0).ok());
+  std::string folder = checkpointFolder(f.path(), 5);
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "config.toml", "tokenizer.json"}) {
+    std::string path = folder + "/" + name, bytes = *readFile(path), changed = bytes;
+    changed[changed.size() / 2] ^= 0x40;
+    ASSERT_TRUE(writeFileAtomically(path, changed).ok());
+    EXPECT_THAT(text(loadCheckpoint(folder).status()), testing::AllOf(HasSubstr(name), HasSubstr("checksum"))) << name;
+    ASSERT_TRUE(writeFileAtomically(path, std::string_view(bytes).substr(1)).ok());
+    EXPECT_THAT(text(loadCheckpoint(folder).status()), testing::AllOf(HasSubstr(name), HasSubstr("bytes"))) << name;
+    ASSERT_TRUE(removeFile(path).ok());
+    EXPECT_FALSE(loadCheckpoint(folder).ok()) << name;
+    ASSERT_TRUE(writeFileAtomically(path, bytes).ok());
+  }
+  EXPECT_TRUE(loadCheckpoint(folder).ok());
+  ASSERT_TRUE(writeFileAtomically(folder + "/manifest.json", std::string_view("{\"format\":")).ok());
+  EXPECT_THAT(text(loadCheckpoint(folder).status()), HasSubstr("is not a manifest"));
+}
+
+TEST(Sampling, IsAPureFunctionAndRespectsTopK) {
+  std::vector<float> logits{1, 3, 3, 2, -INFINITY};
+  EXPECT_EQ(*chooseToken(logits, {.temperature = 0}, 0), 1); // the first of equals
+  SamplingOptions o{.temperature = 1, .topK = 2, .seed = 4};
+  int counts[5] = {};
+  for (int64_t i = 0; i < 2000; ++i) {
+    int32_t token = *chooseToken(logits, o, i);
+    EXPECT_EQ(token, *chooseToken(logits, o, i));
+    ++counts[token];
+  }
+  EXPECT_EQ(counts[0] + counts[3] + counts[4], 0);
+  EXPECT_NEAR(counts[1], 1000, 150); // five standard deviations are 112
+  logits[2] = NAN;
+  EXPECT_THAT(text(chooseToken(logits, o, 0).status()), HasSubstr("logit of token 2 is NaN"));
+}
+
+} // namespace

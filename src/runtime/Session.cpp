@@ -8,6 +8,7 @@
 #include "tensor/Element.h"
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,11 +21,15 @@ struct CachedPlan {
   std::vector<Value> operands, results;
   std::vector<RecordedAssign> assigns;
   std::unique_ptr<Executable> executable;
+  uint64_t lastUse = 0; // number of the evaluation
 
   bool matches(const Recording& r, const std::vector<Value>& wanted) const {
     return nodes == r.nodes && operands == r.operands && assigns == r.assigns && results == wanted;
   }
 };
+
+/// Plans kept at most: text generation and odd last batches make one for every set of extents, a training run needs a handful.
+constexpr size_t kMostPlans = 64;
 
 uint64_t combine(uint64_t h, uint64_t x) { return (h ^ x) * 0x9e3779b97f4a7c15ull + (h >> 31); }
 
@@ -54,13 +59,16 @@ struct Session::Impl {
   CachedPlan* last = nullptr; // whose outputs can be read
   std::vector<Value> wanted;  // of the evaluation in progress, without repetitions; reused
   absl::flat_hash_map<uint32_t, std::pair<uint64_t, int64_t>> streams; // by scope: recording, count
+  size_t planCount = 0;
   uint64_t evaluations = 0;
   SessionStats stats;
   std::unique_ptr<ImageStore> store;
+  Status stateError; // a state that has no memory: nothing can be evaluated
 
   Status open(std::shared_ptr<const Backend> backend);
   Status collectResults(std::span<const Tensor>);
   StatusOr<CachedPlan*> plan();
+  void forgetOldestPlan();
   StatusOr<std::unique_ptr<Executable>> build(const Recording&);
   StatusOr<std::unique_ptr<Executable>> buildPlan(const Graph&, std::vector<InputBinding>);
   void updateStats();
@@ -170,9 +178,9 @@ int32_t Session::addState(std::string name, const HostArray& initial) {
     c.stateBytes += initial.type().sizeBytes();
     HostArray values = initial.contiguous();
     Status written = state.buffer.write(0, values.data(), values.type().sizeBytes());
-    if (!written.ok()) impl_->recorder->poison(addContext(written, name));
-  } else {
-    impl_->recorder->poison(buffer.status()); // reported by the next evaluate()
+    if (!written.ok()) impl_->stateError = addContext(written, name);
+  } else if (impl_->stateError.ok()) {
+    impl_->stateError = buffer.status(); // reported by every evaluate()
   }
   c.states.push_back(std::move(state));
   impl_->stateNames.push_back(std::move(name));
@@ -191,6 +199,7 @@ void Session::assign(int32_t state, const Tensor& value) {
 
 StatusOr<HostArray> Session::fetchState(int32_t state) {
   const State& s = impl_->context.states[state];
+  if (!s.buffer) return failed("{}: there was no memory for this state", s.name);
   HostArray array(s.type);
   TG_RETURN_IF_ERROR(s.buffer.read(0, array.data(), s.type.sizeBytes()));
   return array;
@@ -200,6 +209,7 @@ Status Session::storeState(int32_t state, const HostArray& array) {
   const State& s = impl_->context.states[state];
   if (array.type() != s.type)
     return invalid("{}: a value of type {} was given, the state is {}", s.name, toString(array.type()), toString(s.type));
+  if (!s.buffer) return failed("{}: there was no memory for this state", s.name);
   HostArray values = array.contiguous();
   return s.buffer.write(0, values.data(), s.type.sizeBytes());
 }
@@ -221,6 +231,7 @@ int64_t Session::randomStream() {
 
 Status Session::Impl::collectResults(std::span<const Tensor> results) {
   wanted.clear();
+  TG_RETURN_IF_ERROR(stateError);
   TG_RETURN_IF_ERROR(recorder->current().error);
   for (size_t i = 0; i < results.size(); ++i) {
     TG_ASSIGN_OR_RETURN(Value v, recorder->valueOf(results[i], "evaluate", static_cast<int>(i)));
@@ -235,22 +246,48 @@ StatusOr<CachedPlan*> Session::Impl::plan() {
   for (Value v : wanted) key = combine(key, uint64_t(uint32_t(v.node)) << 32 | uint32_t(v.result));
   for (const RecordedAssign& a : r.assigns)
     key = combine(combine(key, static_cast<uint64_t>(a.state)), uint64_t(uint32_t(a.value.node)) << 32 | uint32_t(a.value.result));
-  auto& candidates = plans[key];
-  for (auto& candidate : candidates)
-    if (candidate->matches(r, wanted)) return candidate.get();
+  if (auto known = plans.find(key); known != plans.end())
+    for (auto& candidate : known->second)
+      if (candidate->matches(r, wanted)) {
+        candidate->lastUse = evaluations;
+        return candidate.get();
+      }
+  if (planCount >= kMostPlans) forgetOldestPlan();
   TG_ASSIGN_OR_RETURN(auto executable, build(r));
-  auto made = std::make_unique<CachedPlan>(CachedPlan{r.nodes, r.operands, wanted, r.assigns, std::move(executable)});
-  candidates.push_back(std::move(made));
+  auto& candidates = plans[key];
+  candidates.push_back(
+      std::make_unique<CachedPlan>(CachedPlan{r.nodes, r.operands, wanted, r.assigns, std::move(executable), evaluations}));
+  ++planCount;
   ++stats.plansMade;
   return candidates.back().get();
+}
+
+/// Its kernels stay loaded: making the plan again compiles nothing.
+void Session::Impl::forgetOldestPlan() {
+  auto oldest = plans.end();
+  size_t index = 0;
+  for (auto it = plans.begin(); it != plans.end(); ++it)
+    for (size_t i = 0; i < it->second.size(); ++i)
+      if (oldest == plans.end() || it->second[i]->lastUse < oldest->second[index]->lastUse) oldest = it, index = i;
+  if (oldest == plans.end()) return;
+  oldest->second.erase(oldest->second.begin() + static_cast<ptrdiff_t>(index));
+  if (oldest->second.empty()) plans.erase(oldest);
+  --planCount;
 }
 
 StatusOr<std::unique_ptr<Executable>> Session::Impl::buildPlan(const Graph& graph, std::vector<InputBinding> inputs) {
   if (!compiler) return unsupported("{}", noCompiler);
   PlanOptions planOptions;
   planOptions.precision = options.precision;
+  auto begin = std::chrono::steady_clock::now();
+  auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   TG_ASSIGN_OR_RETURN(Plan plan, makePlan(graph, *compiler, planOptions));
+  double planned = seconds();
+  logDebug("{}", plan.text());
+  size_t steps = plan.steps.size();
   TG_ASSIGN_OR_RETURN(auto executable, PlanExecutable::create(context, std::move(plan), std::move(inputs)));
+  logInfo("plan: {} nodes became {} steps in {:.3f} s, kernels and memory took {:.3f} s", graph.nodes().size(), steps, planned,
+          seconds() - planned);
   return std::unique_ptr<Executable>(std::move(executable));
 }
 

@@ -49,7 +49,7 @@ public:
   /// An attribute-like constant, part of the plan's key.
   Tensor constant(double value, DType = DType::F32);
 
-  /// State: a persistent buffer, initialised from `initial`. `read` records a use of it, `assign` its only mutation.
+  /// State: a persistent buffer, initialised from `initial`; where there is no memory for it, evaluate() says so. `read` records a use of it, `assign` its only mutation.
   int32_t addState(std::string name, const HostArray& initial);
   Tensor read(int32_t state);
   void assign(int32_t state, const Tensor& value);

@@ -20,21 +20,21 @@ LazyTileRef transposed(const LazyTileRef& tile) {
   return t;
 }
 
-int contiguousAxis(const LazyTile& tile) {
+/// The contiguous axis of the largest memory behind a tile, and its elements.
+static std::pair<int, int64_t> largestMemory(const LazyTile& tile) {
   if (tile.kind == LazyTile::Kind::Memory) {
-    if (tile.rows == 1 && tile.cols == 1) return -1;
-    return tile.unitAxis >= 0 && tile.bound(tile.unitAxis) > 1 ? tile.unitAxis : -1;
+    bool contiguous = tile.unitAxis >= 0 && tile.bound(tile.unitAxis) > 1;
+    return {contiguous ? tile.unitAxis : -1, tile.rows * tile.cols};
   }
-  int found = -1;
-  int64_t most = 0;
+  std::pair<int, int64_t> found{-1, 0};
   for (const LazyTileRef& input : tile.inputs) {
-    int axis = contiguousAxis(*input);
-    if (axis < 0 || input->rows * input->cols <= most) continue;
-    found = axis;
-    most = input->rows * input->cols;
+    auto behind = largestMemory(*input);
+    if (behind.first >= 0 && behind.second > found.second) found = behind;
   }
   return found;
 }
+
+int contiguousAxis(const LazyTile& tile) { return largestMemory(tile).first; }
 
 static Value elementAddress(KernelEmitter& e, const LazyTile& t, Value r, Value c) {
   Value offset = e.index(0);

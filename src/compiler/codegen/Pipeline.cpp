@@ -65,11 +65,10 @@ private:
 };
 
 Status lowerToLlvmDialect(mlir::ModuleOp module, const DiagnosticText& diagnostics) {
+  if (mlir::failed(mlir::verify(module))) return internal("a kernel's module is malformed: {}", diagnostics.text());
   mlir::PassManager passes(module.getContext());
-  passes.enableVerifier(true);
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
-  passes.addPass(mlir::createLoopInvariantCodeMotionPass());
+  passes.enableVerifier(false);
+  passes.addPass(mlir::createCSEPass()); // less to convert; simplifying and moving code is LLVM's
   passes.addPass(mlir::createSCFToControlFlowPass());
   passes.addPass(mlir::createConvertVectorToLLVMPass());
   passes.addPass(mlir::createConvertToLLVMPass()); // one conversion through the dialects' own interfaces

@@ -101,7 +101,7 @@ Status Run::start(bool resume) {
   } else {
     TG_RETURN_IF_ERROR(model_->parameters().create(*session_, static_cast<uint64_t>(config_.training.seed)));
     TG_ASSIGN_OR_RETURN(step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
-    TG_RETURN_IF_ERROR(removeFile(folder_.log()));
+    TG_RETURN_IF_ERROR(removeAll(folder_.log())); // there may be none
   }
   TG_RETURN_IF_ERROR(writeFileAtomically(folder_.config(), RunSchema(config_)->toToml()));
   TG_RETURN_IF_ERROR(data_->tokenizer.save(folder_.tokenizer()));

@@ -195,7 +195,7 @@ private:
     }
     if (d.results.empty() || d.results[0].residual)
       report(DiagnosticId::ResidualOrder, r.span, "the first result is a residual; expected a Tensor before residuals");
-    checkBound(d);
+    if (ok_) checkBound(d); // after an error in the header, what is bound is not known
   }
 
   void result(const Expr& e, OperatorDecl& d) {

@@ -142,7 +142,8 @@ public:
       const Function* f = m.functions[i].get();
       bound_ = i + 1 < m.functions.size() ? firstLine(*m.functions[i + 1]) : INT32_MAX;
       size_t before = out_.size();
-      if (before > 0) out_ += "\n\n";
+      bool opening = i == 0 && !m.hasDoc; // only comments stand before it
+      if (before > 0 && (!opening || gapAfterComments_)) out_ += "\n\n";
       size_t mark = out_.size();
       commentsBefore(firstLine(*f), 0);
       if (out_.size() > mark && gapAfterComments_) out_ += "\n\n";

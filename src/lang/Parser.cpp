@@ -88,8 +88,8 @@ private:
     if (!at(TokenKind::Newline) || pos_ == 0 || !(isComma(list_.tokens[pos_ - 1]) || isOpen(list_.tokens[pos_ - 1]))) return false;
     return nextVisible().kind == TokenKind::Keyword && nextVisible().span.column > 1 && !openOnOneLine();
   }
-  const Token& nextVisible() const {
-    size_t i = pos_;
+  const Token& nextVisible() const { return visibleFrom(pos_); }
+  const Token& visibleFrom(size_t i) const {
     while (i + 1 < list_.tokens.size() && isInvisible(list_.tokens[i].kind)) ++i;
     return list_.tokens[i];
   }
@@ -110,6 +110,7 @@ private:
     while (begin > 0 && list_.tokens[begin - 1].kind != TokenKind::Newline) --begin;
     std::vector<size_t> open;
     int32_t line = 0, indentation = 0;
+    bool condition = false; // the line begins a statement whose head stands on one line
     const Token* first = nullptr;
     auto consider = [&](size_t i, int32_t closedOn) {
       const Token& t = list_.tokens[i];
@@ -117,10 +118,13 @@ private:
     };
     for (size_t i = begin; i < pos_; ++i) {
       const Token& t = list_.tokens[i];
-      if (t.span.line != line) line = t.span.line, indentation = t.span.column;
-      const Token& after = list_.tokens[i + 1];
+      if (t.span.line != line) {
+        line = t.span.line, indentation = t.span.column;
+        condition = t.is("if") || t.is("elif") || t.is("for") || t.is("assert");
+      }
+      const Token& after = visibleFrom(i + 1);
       if (isOpen(t)) {
-        bool oneLine = after.span.line == t.span.line || after.span.column <= indentation;
+        bool oneLine = condition || after.span.line == t.span.line || after.span.column <= indentation;
         open.push_back(oneLine ? i : SIZE_MAX);
       } else if (isClose(t) && !open.empty()) {
         if (open.back() != SIZE_MAX) consider(open.back(), t.span.line);
@@ -149,8 +153,9 @@ private:
     else error(id, at, message);
     throw SyntaxError();
   }
+  /// One error a line: the first explains the others.
   void error(DiagnosticId id, Span at, const std::string& message) {
-    diagnostics_.add({id, at, message});
+    if (!diagnostics_.hasBetween(at.file, at.line, at.line)) diagnostics_.add({id, at, message});
     failed_ = true;
   }
   void expect(std::string_view text, std::string_view where) {

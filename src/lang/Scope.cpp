@@ -30,6 +30,9 @@ const NameState* Scope::use(const Expr& e) {
   std::vector<std::string_view> names;
   for (const auto& [n, state] : names_) names.push_back(n.text());
   std::string hint = didYouMean(e.name.text(), names);
+  // What was meant counts as used.
+  for (std::string_view n : names)
+    if (hint == fmt::format("; did you mean '{}'?", n)) used_[Symbol(n)] = true;
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
   diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(), hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
   ++unknown_;

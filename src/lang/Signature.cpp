@@ -6,6 +6,7 @@
 namespace tegula::lang {
 
 std::string describeKinds(Kinds k) {
+  if (k == kind::Any) return "this value";
   static const std::pair<Kinds, std::string_view> names[] = {
       {kind::Tensor, "a tensor"},   {kind::Number, "a number"},      {kind::Int, "an integer"},  {kind::Float, "a float"},
       {kind::Bool, "a bool"},       {kind::DType, "an element type"}, {kind::String, "a string"}, {kind::Tuple, "a tuple"},

@@ -1,0 +1,193 @@
+// OperatorLibrary: queries, attributes, binding of shapes, instantiation, gradients, loading from a folder.
+#include "EagerBuilder.h"
+#include "lang/Ast.h"
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+
+namespace tegula {
+namespace {
+
+std::shared_ptr<const OperatorLibrary> embedded() {
+  auto l = OperatorLibrary::loadEmbedded();
+  EXPECT_TRUE(l.ok()) << l.status();
+  return *l;
+}
+
+std::string loaded(std::string_view text, std::shared_ptr<const OperatorLibrary>* out) {
+  SourceFile s{"t.tile", std::string(text)};
+  auto l = OperatorLibrary::load({&s, 1});
+  if (!l.ok()) return std::string(message(l.status()));
+  *out = *l;
+  return {};
+}
+
+StatusOr<TensorTypes> infer(const OperatorLibrary& l, Symbol op, std::vector<TensorType> types, const Attributes& a = {}) {
+  std::vector<const TensorType*> p;
+  for (const TensorType& t : types) p.push_back(&t);
+  return l.infer(op, p, a);
+}
+TensorType f32(Shape s) { return {DType::F32, s}; }
+
+TEST(Library, TheWholeLibraryPassesTheShapeProbe) {
+  std::vector<SourceFile> sources;
+  for (const auto& e : std::filesystem::directory_iterator(TEGULA_SOURCE_DIR "/ops")) {
+    std::ifstream in(e.path());
+    std::stringstream s;
+    s << in.rdbuf();
+    sources.push_back({e.path().filename().string(), s.str()});
+  }
+  auto l = OperatorLibrary::load(sources);
+  ASSERT_TRUE(l.ok()) << l.status();
+  for (Symbol name : (*l)->names()) EXPECT_FALSE((*l)->find(name)->example.empty()) << name.text() << " has no @example";
+}
+
+TEST(Library, DescribesOperators) {
+  auto l = embedded();
+  const OperatorInfo* i = l->find("scaled_dot_product_attention");
+  ASSERT_NE(i, nullptr);
+  EXPECT_EQ(i->inputs.size(), 5u);
+  EXPECT_TRUE(i->inputs[3].optional);
+  EXPECT_FALSE(i->inputs[3].differentiable);
+  EXPECT_EQ(i->results, 1);
+  EXPECT_EQ(i->residuals, 1);
+  EXPECT_TRUE(i->hasGrad && i->hasKernel);
+  EXPECT_TRUE(l->find("concatenate")->inputs[0].variadic);
+  EXPECT_EQ(l->find("nothing"), nullptr);
+  EXPECT_NE(l->sourceOf("matmul").find("def gemm("), std::string::npos);
+}
+
+TEST(Library, KernelsAreReadable) {
+  auto l = embedded();
+  const lang::KernelDecl* k = l->kernelFor("matmul");
+  ASSERT_NE(k, nullptr);
+  EXPECT_EQ(k->name, Symbol("gemm"));
+  ASSERT_EQ(k->params.size(), 6u);
+  EXPECT_EQ(k->params[2].role, lang::KernelParam::Role::Output);
+  EXPECT_EQ(k->params[3].role, lang::KernelParam::Role::Tunable);
+  EXPECT_EQ(k->body().size(), 1u);
+}
+
+TEST(Library, CompletesAttributes) {
+  auto l = embedded();
+  auto a = l->completeAttributes("softmax", {});
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(a->getInt("axis"), -1);
+  EXPECT_EQ(l->completeAttributes("conv2d", {{"stride", int64_t{2}}})->getInts("stride"), (Shape{2, 2}));
+  EXPECT_EQ(l->completeAttributes("layer_norm", {{"eps", int64_t{1}}})->getFloat("eps"), 1.0);
+  auto unknown = l->completeAttributes("softmax", {{"axes", int64_t{1}}}).status();
+  EXPECT_EQ(message(unknown), "softmax: unknown attribute 'axes'; did you mean 'axis'?");
+  auto wrong = l->completeAttributes("softmax", {{"axis", true}}).status();
+  EXPECT_EQ(message(wrong), "softmax: attribute 'axis' is true; expected int");
+  auto missing = l->completeAttributes("top_k", {}).status();
+  EXPECT_EQ(message(missing), "top_k: attribute 'k' is missing; expected a value of type int");
+  EXPECT_NE(message(infer(*l, "sofmax", {f32({3})}).status()).find("did you mean 'softmax'"), std::string_view::npos);
+}
+
+TEST(Library, ChecksShapesByName) {
+  auto l = embedded();
+  EXPECT_EQ((*infer(*l, "matmul", {f32({2, 1, 7, 33}), f32({3, 33, 18})}))[0], f32({2, 3, 7, 18}));
+  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 768}), f32({512, 18})}).status()), "matmul: a has K=768 but b has K=512");
+  EXPECT_EQ(message(infer(*l, "embedding", {f32({11, 6}), f32({3})}).status()), "embedding: i is f32; expected integers");
+  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 3})}).status()), "matmul: 1 inputs given, 'b' is missing; expected a, b");
+  EXPECT_NE(message(infer(*l, "attention", {f32({1, 3, 4, 8}), f32({1, 2, 4, 8}), f32({1, 2, 4, 8})}).status()).find("multiple of key/value heads"), std::string_view::npos);
+}
+
+TEST(Library, ConditionsLoopsOptionalsAndVariadics) {
+  std::shared_ptr<const OperatorLibrary> l;
+  ASSERT_EQ(loaded("@tile_op\ndef total(*xs: Tensor[N], scale: float = 1.0, twice: bool = False) -> Tensor[N]:\n"
+                   "    assert len(xs) > 0, \"total: needs one input\"\n"
+                   "    y = xs[0] * scale\n    for i in range(1, len(xs)):\n        y += xs[i] * scale\n"
+                   "    if twice:\n        y = y + y\n    return y\n\n\n"
+                   "@tile_op\ndef shift(x: Tensor[N], by: Tensor[N] | None = None) -> Tensor[N]:\n"
+                   "    if by is None:\n        return x\n    return x + by\n",
+                   &l),
+            "");
+  EagerBuilder b(*l);
+  Value x = b.input(HostArray::fromValues(DType::F32, {2}, std::vector<double>{1, 2}), DType::F32);
+  Values in = {x, x, x};
+  auto y = l->instantiate("total", {in.data(), 3}, {{"twice", true}}, b);
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_EQ(b.array((*y)[0]).toVector(), (std::vector<double>{6, 12}));
+  EXPECT_EQ(message(l->instantiate("total", {}, {}, b).status()), "total (t.tile:3): total: needs one input");
+  Values absent = {x, Value()};
+  EXPECT_EQ((*l->instantiate("shift", {absent.data(), 2}, {}, b))[0], x);
+  EXPECT_EQ((*l->instantiate("shift", {absent.data(), 1}, {}, b))[0], x);
+}
+
+TEST(Library, EqualShapesBroadcastNothing) {
+  auto l = embedded();
+  EagerBuilder b(*l);
+  HostArray a(TensorType{DType::F32, {3, 4}});
+  Values in = {b.input(a, DType::F32), b.input(a, DType::F32)};
+  int before = b.primitives;
+  ASSERT_TRUE(l->instantiate("add", {in.data(), 2}, {}, b).ok());
+  EXPECT_EQ(b.primitives - before, 1);
+}
+
+TEST(Library, GradientsComeOnePerInput) {
+  auto l = embedded();
+  EagerBuilder b(*l);
+  Value x = b.input(HostArray(TensorType{DType::F32, {4, 3}}), DType::F32), w = b.input(HostArray(TensorType{DType::F32, {5, 3}}), DType::F32);
+  Value y = b.input(HostArray(TensorType{DType::F32, {4, 5}}), DType::F32);
+  Values in = {x, w, Value()}, out = {y}, dy = {y};
+  auto g = l->instantiateGrad("linear", {in.data(), 3}, {out.data(), 1}, {dy.data(), 1}, {}, b);
+  ASSERT_TRUE(g.ok()) << g.status();
+  ASSERT_EQ(g->size(), 3u);
+  EXPECT_TRUE((*g)[0].present() && (*g)[1].present());
+  EXPECT_FALSE((*g)[2].present());
+  EXPECT_EQ(b.typeOf((*g)[1]).shape, (Shape{5, 3}));
+}
+
+TEST(Library, AdamwIsTheTextbookStep) {
+  auto l = embedded();
+  EagerBuilder b(*l);
+  auto one = [&](double v, Shape s) { return b.input(HostArray::fromValues(DType::F32, s, std::vector<double>(s.elements(), v)), DType::F32); };
+  double p = 0.5, g = 0.25, m = 0.1, v = 0.01, lr = 0.001, c1 = 1 - std::pow(0.9, 3), c2 = 1 - std::pow(0.999, 3);
+  Values in = {one(p, {2}), one(g, {2}), one(m, {2}), one(v, {2}), one(lr, {}), one(0.5, {}), one(c1, {}), one(c2, {})};
+  auto out = l->instantiate("adamw", {in.data(), in.size()}, {{"weight_decay", 0.1}}, b);
+  ASSERT_TRUE(out.ok()) << out.status();
+  double lr32 = static_cast<float>(lr), gs = g * 0.5, mm = 0.9 * static_cast<float>(m) + 0.1 * gs, vv = 0.999 * static_cast<float>(v) + 0.001 * gs * gs;
+  double want = p * (1 - lr32 * 0.1) - lr32 * (mm / static_cast<float>(c1)) / (std::sqrt(vv / static_cast<float>(c2)) + 1e-8);
+  EXPECT_NEAR(b.array((*out)[0]).get(0), want, 1e-12);
+  EXPECT_NEAR(b.array((*out)[1]).get(1), mm, 1e-12);
+  EXPECT_NEAR(b.array((*out)[2]).get(0), vv, 1e-12);
+}
+
+TEST(Library, DropoutKeepsTheMean) {
+  auto l = embedded();
+  EagerBuilder b(*l);
+  HostArray x = HostArray::fromValues(DType::F32, {100, 100}, std::vector<double>(10000, 1.0));
+  HostArray seed(TensorType{DType::I64, {}}), step(TensorType{DType::I64, {}});
+  Values in = {b.input(x, DType::F32), b.input(seed, DType::I64), b.input(step, DType::I64)};
+  auto y = l->instantiate("dropout", {in.data(), 3}, {{"rate", 0.25}, {"stream", int64_t{9}}}, b);
+  ASSERT_TRUE(y.ok()) << y.status();
+  double sum = 0;
+  int zeros = 0;
+  for (double v : b.array((*y)[0]).toVector()) sum += v, zeros += v == 0;
+  // 10,000 draws of probability 1/4: the standard deviation of the count is 43; six of them.
+  EXPECT_NEAR(zeros, 2500, 260);
+  EXPECT_NEAR(sum, (10000 - zeros) / 0.75, 1e-6);
+}
+
+TEST(Library, FolderOverridesTheBinary) {
+  std::string folder = testing::TempDir() + "/tegula_ops_override";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/mine.tile") << "@tile_op\ndef mine(x: Tensor[...]) -> Tensor[...]:\n    return -x\n";
+  setenv("TEGULA_OPS", folder.c_str(), 1);
+  auto l = OperatorLibrary::loadEmbedded();
+  unsetenv("TEGULA_OPS");
+  ASSERT_TRUE(l.ok()) << l.status();
+  EXPECT_EQ((*l)->names().size(), 1u);
+  setenv("TEGULA_OPS", "/nowhere", 1);
+  auto missing = OperatorLibrary::loadEmbedded();
+  unsetenv("TEGULA_OPS");
+  EXPECT_NE(message(missing.status()).find("TEGULA_OPS names /nowhere"), std::string_view::npos);
+}
+
+} // namespace
+} // namespace tegula

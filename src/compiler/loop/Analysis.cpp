@@ -317,6 +317,7 @@ Status Analyser::ordered(int32_t n, const Node& node) {
   if (!isInput(node.inputs[0])) return unsupported("scan of a value computed in the same group");
   int input = use(node.inputs[0]);
   DType dtype = node.results[0].dtype;
+  if (node.attrs.getBoolOr("reverse", false)) draft_.reverse(dims[static_cast<size_t>(axis)]);
   int running = draft_.scan(node.attrs.getName("kind"), input, dims[static_cast<size_t>(axis)], accumulatorType(dtype));
   define(n, draft_.cast(running, dtype), std::move(dims));
   return OkStatus();

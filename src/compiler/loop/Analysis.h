@@ -62,6 +62,8 @@ public:
   int reduce(Symbol kind, int input, std::vector<int> dimensions, DType accumulator);
   int scan(Symbol kind, int input, int dimension, DType accumulator);
   void store(DraftOperand, int value, bool accumulate = false);
+  /// Every operand is walked backwards along the dimension.
+  void reverse(int dimension) { reversed_.push_back(dimension); }
   /// x in dtype `to`.
   int cast(int value, DType to) { return dtypeOf(value) == to ? value : map("cast", {value}, to); }
   DType dtypeOf(int value) const { return body_[static_cast<size_t>(value)].dtype; }
@@ -74,6 +76,7 @@ private:
   std::vector<Instruction> body_;
   std::vector<std::vector<int>> folded_; // dimensions, one list a value
   std::vector<Store> stores_;
+  std::vector<int> reversed_;
 };
 
 /// f32 for bf16 and f16, else the type itself: what sums are kept in.

@@ -1,6 +1,8 @@
 // Union-find over dimensions, and numbering the axes of a draft kernel.
 #include "compiler/loop/Analysis.h"
 
+#include <algorithm>
+
 namespace tegula::loop {
 
 int Dimensions::add(int64_t extent) {
@@ -107,6 +109,13 @@ void DraftKernel::store(DraftOperand operand, int value, bool accumulate) {
 }
 
 StatusOr<LoopProblem> DraftKernel::finish() {
+  for (int d : reversed_)
+    for (DraftOperand& o : operands)
+      for (auto& walked : o.dims) {
+        if (dims.rootOf(walked.dimension) != dims.rootOf(d)) continue;
+        o.offset += std::max<int64_t>(dims.extentOf(d) - 1, 0) * walked.stride;
+        walked.stride = -walked.stride;
+      }
   LoopProblem problem;
   LoopKernel& kernel = problem.kernel;
   std::vector<int> axisOf(static_cast<size_t>(dims.size()), -1);

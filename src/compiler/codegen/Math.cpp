@@ -55,12 +55,14 @@ Value scaleByPowerOfTwo(Lanes& l, Value x, Value n) {
   return l.mul(l.mul(x, powerOfTwo(l, half)), powerOfTwo(l, l.subBits(n, half)));
 }
 
-/// exp(x + tail), |tail| tiny.
+/// exp(x + tail), |tail| tiny. Arguments whose result is zero (masked scores are -inf) are computed as exp(0) and replaced:
+/// an underflow costs a processor a hundred cycles and more.
 Value emitExp(Lanes& l, Value x, Value tail = {}) {
-  Value clamped = l.atLeast(l.atMost(x, l.wide ? 710 : 89), l.wide ? -746 : -104);
+  Value vanishes = l.less(x, l.number(l.wide ? -746 : -104)), zero = l.number(0);
+  Value clamped = l.select(vanishes, zero, l.atMost(x, l.wide ? 710 : 89));
   auto [n, expm1] = reduceExp(l, clamped);
   if (tail) expm1 = l.fma(tail, l.add(expm1, l.number(1)), expm1);
-  return scaleByPowerOfTwo(l, l.add(expm1, l.number(1)), n);
+  return l.select(vanishes, zero, scaleByPowerOfTwo(l, l.add(expm1, l.number(1)), n));
 }
 
 /// x = 2^exponent * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), for finite x > 0 (others give anything that is not a

@@ -119,9 +119,9 @@ void expandLdexp(llvm::Module& module, const Target& target) {
 /// What a kernel needs of LLVM's optimiser: clean-up, and loop-invariant code out of loops that are tested at their
 /// end. Vector widths, unrolling and blocking are decided before, so that the rest of -O2 costs three times as much and
 /// gives the same innermost loops.
-constexpr llvm::StringLiteral kOptimisations =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),simplifycfg,early-cse<memssa>,"
-    "instcombine,loop-mssa(licm),adce,simplifycfg)";
+constexpr llvm::StringLiteral kOptimisations = "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-"
+                                               "fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,early-cse<memssa>,"
+                                               "instcombine<no-verify-fixpoint>,loop-mssa(licm),adce,simplifycfg)";
 
 Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;

@@ -1,97 +1,10 @@
 // Plans interpreted on real bytes give what the reference gives for the recorded graph, whatever was fused, laid out or placed.
-#include "GraphTestSupport.h"
+#include "GptStep.h"
 #include "graph/plan/MemoryPlanner.h"
 #include <chrono>
 
 namespace tegula::test {
 namespace {
-
-struct Recorder {
-  Graph g{library()};
-  std::vector<HostArray> data;
-  uint32_t seed = 1;
-
-  Value input(const TensorType& t, InputKind kind = InputKind::Data, int64_t high = 4) {
-    data.push_back(randomArray(t, seed++, high));
-    return g.addInput(Symbol(fmt::format("x{}", data.size())), t, kind);
-  }
-  Value op(Symbol name, std::initializer_list<Value> in, const Attributes& a = {}) {
-    return valueOf(g.addOperator(name, std::span(in.begin(), in.size()), a))[0];
-  }
-  Value primitive(Symbol name, std::initializer_list<Value> in, const Attributes& a = {}) {
-    return valueOf(g.addPrimitive(name, std::span(in.begin(), in.size()), a))[0];
-  }
-};
-
-/// A small GPT step with everything that makes plans hard: split qkv, transposed heads, a tied head, clipping, AdamW-like updates.
-Recorder gptStep(int64_t B, int64_t T, int64_t C, int64_t H, int64_t V, int layers, DType d = DType::F32) {
-  Recorder r;
-  auto f = [&](Shape s) { return TensorType{d, s}; };
-  auto state = [&](Shape s) { return r.input(f(s), InputKind::State); };
-  Value tokens = r.input({DType::I64, {B, T}}, InputKind::Data, V), labels = r.input({DType::I64, {B, T}}, InputKind::Data, V);
-  Value lr = r.input(f({}), InputKind::Scalar);
-  std::vector<Value> parameters, moments;
-  auto parameter = [&](Shape s) {
-    parameters.push_back(state(s));
-    moments.push_back(state(s));
-    return parameters.back();
-  };
-  Value wte = parameter({V, C}), wpe = parameter({T, C});
-  Value x = r.op("add", {r.primitive("gather", {wte, tokens}, {{"axis", int64_t(0)}}), wpe});
-  Attributes last{{"axes", Shape{2}}, {"keepdim", true}};
-  auto norm = [&](Value v, Value gain) {
-    Value mean = r.op("mul", {r.primitive("reduce_sum", {v}, last), r.primitive("constant", {}, {{"value", 1.0 / C}, {"dtype", d}})});
-    Value centred = r.op("sub", {v, mean});
-    Value variance = r.op("mul", {r.primitive("reduce_sum", {r.op("mul", {centred, centred})}, last),
-                                  r.primitive("constant", {}, {{"value", 1.0 / C}, {"dtype", d}})});
-    Value eps = r.primitive("constant", {}, {{"value", 1e-5}, {"dtype", d}});
-    return r.op("mul", {r.op("mul", {centred, r.op("rsqrt", {r.op("add", {variance, eps})})}), gain});
-  };
-  for (int l = 0; l < layers; ++l) {
-    Value y = norm(x, parameter({C}));
-    Value qkv = r.op("linear", {y, parameter({3 * C, C}), parameter({3 * C})});
-    Value heads[3];
-    for (int64_t k = 0; k < 3; ++k) {
-      Value piece = r.primitive("slice", {qkv}, {{"starts", Shape{0, 0, k * C}}, {"sizes", Shape{B, T, C}}, {"steps", Shape{1, 1, 1}}});
-      heads[k] = r.primitive("transpose", {r.primitive("reshape", {piece}, {{"shape", Shape{B, T, H, C / H}}})}, {{"permutation", Shape{0, 2, 1, 3}}});
-    }
-    Value a = r.op("attention", {heads[0], heads[1], heads[2]}, {{"causal", true}});
-    a = r.primitive("reshape", {r.primitive("transpose", {a}, {{"permutation", Shape{0, 2, 1, 3}}})}, {{"shape", Shape{B, T, C}}});
-    x = r.op("add", {x, r.op("linear", {a, parameter({C, C}), parameter({C})})});
-    y = r.op("linear", {norm(x, parameter({C})), parameter({4 * C, C}), parameter({4 * C})});
-    x = r.op("add", {x, r.op("linear", {r.op("gelu", {y}), parameter({C, 4 * C}), parameter({C})})});
-  }
-  Value logits = r.op("matmul", {norm(x, parameter({C})), wte}, {{"transpose_b", true}});
-  Value flat = r.primitive("reshape", {logits}, {{"shape", Shape{B * T, V}}});
-  // Cross entropy by hand: log of the sum of exponentials less the label's logit.
-  Value z = r.primitive("reduce_max", {flat}, {{"axes", Shape{1}}, {"keepdim", true}});
-  Value e = r.primitive("exp", {r.op("sub", {flat, r.primitive("stop_gradient", {z})})});
-  Value lse = r.op("add", {r.primitive("log", {r.primitive("reduce_sum", {e}, {{"axes", Shape{1}}, {"keepdim", true}})}), r.primitive("stop_gradient", {z})});
-  Value index = r.primitive("reshape", {labels}, {{"shape", Shape{B * T, 1}}});
-  Value picked = r.primitive("gather_elements", {flat, index}, {{"axis", int64_t(1)}});
-  Value loss = r.op("mul", {r.primitive("reduce_sum", {r.op("sub", {lse, picked})}, {{"axes", Shape{0, 1}}, {"keepdim", false}}),
-                            r.primitive("constant", {}, {{"value", 1.0 / static_cast<double>(B * T)}, {"dtype", d}})});
-  Values grads = valueOf(r.g.addGradient(loss, parameters));
-  Value norm2;
-  for (Value v : grads) {
-    Value s = r.primitive("reduce_sum", {r.op("mul", {v, v})}, {{"axes", countingShape(r.g.typeOf(v).shape.rank())}, {"keepdim", false}});
-    norm2 = norm2.present() ? r.op("add", {norm2, s}) : s;
-  }
-  Value scale = r.op("div", {lr, r.op("add", {r.primitive("sqrt", {norm2}), lr})});
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    Value m = r.op("add", {moments[i], r.op("mul", {grads[i], scale})});
-    Value p = r.op("sub", {parameters[i], r.op("mul", {m, lr})});
-    auto inputOf = [&](Value v) {
-      for (size_t k = 0; k < r.g.inputs().size(); ++k)
-        if (r.g.inputs()[k].node == v.node) return static_cast<int32_t>(k);
-      return -1;
-    };
-    r.g.assigns().push_back({inputOf(moments[i]), m});
-    r.g.assigns().push_back({inputOf(parameters[i]), p});
-  }
-  r.g.outputs() = {loss, norm2};
-  return r;
-}
 
 /// Makes a plan, runs it, compares with the reference.
 void expectPlanMatches(const Recorder& r, const TestTarget& target, double tolerance = 1e-10, PlanOptions options = {}) {
@@ -117,7 +30,7 @@ void expectPlanMatches(const Recorder& r, const TestTarget& target, double toler
 }
 
 TEST(Plan, GptStepUnderEveryTarget) {
-  Recorder r = gptStep(2, 3, 4, 2, 7, 2);
+  Recorder r = gptStep({2, 3, 4, 2, 7, 2});
   for (int bits = 0; bits < 16; ++bits) {
     TestTarget target;
     target.keepOperators = bits & 1;
@@ -130,15 +43,15 @@ TEST(Plan, GptStepUnderEveryTarget) {
 }
 
 TEST(Plan, GptStepAtOtherSizes) {
-  for (auto [B, T, C, H] : {std::array{1, 1, 2, 1}, {1, 5, 6, 3}, {3, 1, 4, 2}, {2, 7, 2, 2}}) {
-    Recorder r = gptStep(B, T, C, H, 5, 1);
+  for (auto [B, T, C, H] : {std::array<int64_t, 4>{1, 1, 2, 1}, {1, 5, 6, 3}, {3, 1, 4, 2}, {2, 7, 2, 2}}) {
+    Recorder r = gptStep({B, T, C, H, 5, 1});
     SCOPED_TRACE(fmt::format("B {} T {} C {} H {}", B, T, C, H));
     expectPlanMatches(r, TestTarget(), 1e-5);
   }
 }
 
 TEST(Plan, Bf16PolicyChangesProductsOnly) {
-  Recorder r = gptStep(2, 3, 4, 2, 7, 1, DType::F32);
+  Recorder r = gptStep({});
   PlanOptions options;
   options.precision.compute = DType::BF16;
   TestTarget target;
@@ -160,22 +73,22 @@ TEST(Plan, Bf16PolicyChangesProductsOnly) {
 
 TEST(Plan, IsDeterministicAndKeysIgnoreExtents) {
   TestTarget a, b, c;
-  Plan first = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 2).g, a)), second = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 2).g, b));
+  Plan first = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, a)), second = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, b));
   EXPECT_EQ(first.text(), second.text());
-  Plan other = valueOf(makePlan(gptStep(5, 9, 4, 2, 7, 2).g, c));
+  Plan other = valueOf(makePlan(gptStep({5, 9, 4, 2, 7, 2}).g, c));
   ASSERT_EQ(first.kernels.size(), other.kernels.size());
   for (size_t k = 0; k < first.kernels.size(); ++k) EXPECT_EQ(first.kernels[k]->key, other.kernels[k]->key);
 }
 
 TEST(Plan, LayersShareKernels) {
   TestTarget a, b;
-  size_t two = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 3).g, a)).kernels.size();
-  size_t four = valueOf(makePlan(gptStep(2, 3, 4, 2, 7, 6).g, b)).kernels.size();
+  size_t two = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 3}).g, a)).kernels.size();
+  size_t four = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 6}).g, b)).kernels.size();
   EXPECT_LE(four, two + 1) << "only the sum of squares over parameters may differ";
 }
 
 TEST(Plan, StatesAreWrittenInPlaceAndUpdatesAreOneStep) {
-  Recorder r = gptStep(2, 3, 4, 2, 7, 2);
+  Recorder r = gptStep({2, 3, 4, 2, 7, 2});
   TestTarget target;
   Plan plan = valueOf(makePlan(r.g, target));
   size_t updates = 0, steps = 0;
@@ -192,12 +105,12 @@ TEST(Plan, StatesAreWrittenInPlaceAndUpdatesAreOneStep) {
     steps += writes;
   }
   // Parameter and moment together; the position table's may join the sum that makes its gradient.
-  EXPECT_LE(updates, r.g.assigns().size() / 2 + 1);
+  EXPECT_LE(updates, r.g.assigns().size() / 3 + 1);
   EXPECT_LE(steps, 2u) << plan.text();
 }
 
 TEST(Plan, SplitAndHeadsNeedNoCopies) {
-  Recorder r = gptStep(2, 3, 4, 2, 7, 1);
+  Recorder r = gptStep({2, 3, 4, 2, 7, 1});
   TestTarget target;
   Plan plan = valueOf(makePlan(r.g, target));
   for (const auto& group : target.groups) {
@@ -286,7 +199,7 @@ TEST(Plan, EmptyTensors) {
 // ---- speed
 
 TEST(Plan, TwelveLayersPlanFast) {
-  Recorder r = gptStep(4, 64, 48, 12, 100, 12);
+  Recorder r = gptStep({4, 64, 48, 12, 100, 12});
   TestTarget target;
   auto start = std::chrono::steady_clock::now();
   Plan plan = valueOf(makePlan(r.g, target));

@@ -1,5 +1,6 @@
 // Growing groups node by node, in topological order.
 #include "graph/fusion/Fuse.h"
+#include "graph/fusion/FusionQuery.h"
 #include "graph/fusion/Recompute.h"
 #include "graph/layout/StridedView.h"
 #include <algorithm>
@@ -15,8 +16,8 @@ constexpr int kPathSearchLimit = 96;
 
 class Fuser {
 public:
-  Fuser(const Graph& g, const TargetModel& target)
-      : g_(g), target_(target), groupOf_(g.nodes().size(), -1), visited_(g.nodes().size(), 0) {}
+  Fuser(const Graph& g, FusionQuery& query)
+      : g_(g), query_(query), groupOf_(g.nodes().size(), -1), visited_(g.nodes().size(), 0) {}
 
   Partition run() {
     int32_t n = static_cast<int32_t>(g_.nodes().size());
@@ -30,6 +31,7 @@ private:
     std::vector<int32_t> nodes; // sorted; with cheap nodes and views inside
     int32_t first = 0, last = 0; // compute nodes
     bool alive = true;
+    bool keepsOperator = false; // holds a library operator: at most one in a group
   };
   struct Reached {
     int32_t producer;              // a compute node
@@ -43,21 +45,25 @@ private:
 
   void place(int32_t i) {
     int32_t id = static_cast<int32_t>(groups_.size());
-    groups_.push_back({withCheapOperands(i), i, i, true});
+    groups_.push_back({withCheapOperands(i), i, i, true, g_.node(i).kind == Node::Kind::Operator});
     groupOf_[i] = id;
     for (const Reached& r : operandsOf(i)) tryMerge(r, id);
   }
 
   /// {i} and the cheap nodes it reads, if the target takes them into the kernel.
-  std::vector<int32_t> withCheapOperands(int32_t i) const {
+  std::vector<int32_t> withCheapOperands(int32_t i) {
     std::vector<int32_t> nodes{i};
     for (size_t k = 0; k < nodes.size(); ++k)
       for (Value v : g_.node(nodes[k]).inputs)
         if (v.present() && isCheap(g_.node(v.node))) addUnique(nodes, v.node);
     if (nodes.size() == 1) return nodes;
     std::sort(nodes.begin(), nodes.end());
-    if (target_.whyNotFuse(g_, nodes).empty()) return nodes;
+    if (allowed(nodes)) return nodes;
     return {i};
+  }
+
+  bool allowed(const std::vector<int32_t>& nodes) {
+    return query_.whyNot(nodes, [&](int32_t k) { return isCompute(k); }).empty();
   }
 
   static void addUnique(std::vector<int32_t>& nodes, int32_t i) {
@@ -84,17 +90,18 @@ private:
     int32_t other = groupOf_[r.producer];
     if (other == id) return;
     GroupState &into = groups_[other], &from = groups_[id];
-    if (pathAround(other, id)) return;
+    if ((into.keepsOperator && from.keepsOperator) || pathAround(other, id)) return;
     std::vector<int32_t> nodes;
     std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(), std::back_inserter(nodes));
     for (int32_t b : r.between) addUnique(nodes, b);
     std::sort(nodes.begin(), nodes.end());
-    if (!target_.whyNotFuse(g_, nodes).empty()) return;
+    if (!allowed(nodes)) return;
     for (int32_t k : into.nodes)
       if (isCompute(k)) groupOf_[k] = id;
     from.nodes = std::move(nodes);
     from.first = std::min(from.first, into.first);
     from.last = std::max(from.last, into.last);
+    from.keepsOperator = from.keepsOperator || into.keepsOperator;
     into.alive = false;
     into.nodes.clear();
   }
@@ -172,7 +179,7 @@ private:
   }
 
   const Graph& g_;
-  const TargetModel& target_;
+  FusionQuery& query_;
   std::vector<GroupState> groups_;
   std::vector<int32_t> groupOf_, visited_;
   int32_t stamp_ = 0;
@@ -186,15 +193,15 @@ bool isCheap(const Node& n) {
 }
 
 StatusOr<Partition> fuse(const Graph& g, const TargetModel& target) {
-  Fuser fuser(g, target);
-  Partition p = fuser.run();
+  FusionQuery query(g, target);
+  Partition p = Fuser(g, query).run();
   size_t placed = 0, compute = 0;
   for (int32_t i = 0; i < static_cast<int32_t>(g.nodes().size()); ++i) {
     compute += g.node(i).kind != Node::Kind::Input && !isCheap(g.node(i)) && !isView(g.node(i));
     placed += p.groupOf[i] >= 0;
   }
   if (placed != compute) return internal("fuse: {} of {} nodes are in an ordered group; the groups have a cycle", placed, compute);
-  recomputeCheapValues(g, target, p);
+  recomputeCheapValues(g, query, p);
   return p;
 }
 

@@ -15,7 +15,7 @@ constexpr size_t kConeLimit = 24;
 
 class Recomputer {
 public:
-  Recomputer(const Graph& g, const TargetModel& target, Partition& p) : g_(g), target_(target), p_(p) {}
+  Recomputer(const Graph& g, FusionQuery& query, Partition& p) : g_(g), query_(query), p_(p) {}
 
   void run() {
     findReaders();
@@ -72,7 +72,7 @@ private:
       nodes.insert(nodes.end(), cone.nodes.begin(), cone.nodes.end());
       std::sort(nodes.begin(), nodes.end());
       nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-      if (!target_.whyNotFuse(g_, nodes).empty()) return false;
+      if (!query_.whyNot(nodes, [&](int32_t i) { return p_.groupOf[i] == k; }).empty()) return false;
       grown.push_back(std::move(nodes));
     }
     for (size_t r = 0; r < groups.size(); ++r) {
@@ -121,7 +121,7 @@ private:
   }
 
   const Graph& g_;
-  const TargetModel& target_;
+  FusionQuery& query_;
   Partition& p_;
   absl::flat_hash_map<int32_t, std::vector<int32_t>> readers_;
   absl::flat_hash_set<int32_t> stored_; // nodes of groups visited so far whose values are stored
@@ -129,6 +129,6 @@ private:
 
 } // namespace
 
-void recomputeCheapValues(const Graph& g, const TargetModel& target, Partition& p) { Recomputer(g, target, p).run(); }
+void recomputeCheapValues(const Graph& g, FusionQuery& query, Partition& p) { Recomputer(g, query, p).run(); }
 
 } // namespace tegula

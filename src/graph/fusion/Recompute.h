@@ -3,11 +3,12 @@
 #pragma once
 
 #include "graph/fusion/Fuse.h"
+#include "graph/fusion/FusionQuery.h"
 
 namespace tegula {
 
 /// Adds elementwise nodes to the groups that read them, so that their home group need not store them. Looks at structure only
 /// (operand through a broadcast: small), never at extents.
-void recomputeCheapValues(const Graph&, const TargetModel&, Partition&);
+void recomputeCheapValues(const Graph&, FusionQuery&, Partition&);
 
 } // namespace tegula

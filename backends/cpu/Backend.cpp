@@ -1,5 +1,5 @@
-// The table of the cpu backend: devices, memory, queues, kernels and lists over host threads. Built in (linked under another
-// entry name, TG_CPU_BACKEND_ENTRY) or as a plugin; both go through the same table.
+// The table of the cpu backend: devices, memory, queues, kernels and lists over host threads. Built in (linked under
+// another entry name, TG_CPU_BACKEND_ENTRY) or as a plugin; both go through the same table.
 #include "CommandList.h"
 #include "Processor.h"
 #include "sdk/Error.h"
@@ -71,10 +71,12 @@ tg_result deviceCount(int32_t* count, tg_error*) {
 }
 
 tg_result deviceOpen(int32_t index, const tg_device_options* options, tg_device** device, tg_error* error) {
-  if (index != 0) return tg_fail(error, TG_ERROR_INVALID, "cpu: device %d was asked for, there is only device 0", index);
+  if (index != 0)
+    return tg_fail(error, TG_ERROR_INVALID, "cpu: device %d was asked for, there is only device 0", index);
   int threads = options && options->size >= sizeof(*options) ? options->threads : 0;
   if (threads < 0 || threads > 4096)
-    return tg_fail(error, TG_ERROR_INVALID, "cpu: %d threads were asked for: use 1 to 4096, or 0 for all cores", threads);
+    return tg_fail(error, TG_ERROR_INVALID, "cpu: %d threads were asked for: use 1 to 4096, or 0 for all cores",
+                   threads);
   return guarded(error, [&]() -> tg_result {
     *device = new tg_device(threads ? threads : allowedThreads());
     return TG_OK;
@@ -121,8 +123,8 @@ tg_result bufferMap(tg_buffer* buffer, void** address, tg_error*) {
 tg_result checkRange(const tg_buffer* buffer, int64_t offset, int64_t bytes, tg_error* error) {
   int64_t total = buffer->memory.bytes();
   if (offset >= 0 && bytes >= 0 && offset <= total && bytes <= total - offset) return TG_OK;
-  return tg_fail(error, TG_ERROR_INVALID, "cpu: bytes %lld to %lld were asked for of a buffer of %lld bytes", (long long)offset,
-                 (long long)(offset + bytes), (long long)total);
+  return tg_fail(error, TG_ERROR_INVALID, "cpu: bytes %lld to %lld were asked for of a buffer of %lld bytes",
+                 (long long)offset, (long long)(offset + bytes), (long long)total);
 }
 
 tg_result bufferWrite(tg_buffer* buffer, int64_t offset, const void* source, int64_t bytes, tg_error* error) {
@@ -154,7 +156,8 @@ void awaitEvent(tg_event* event) {
 
 tg_result queueExecute(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t waitCount, tg_event* signal,
                        tg_error* error) {
-  if (!list->commands.finished()) return tg_fail(error, TG_ERROR_INVALID, "cpu: the list was not finished before it was executed");
+  if (!list->commands.finished())
+    return tg_fail(error, TG_ERROR_INVALID, "cpu: the list was not finished before it was executed");
   if (list->device != queue->device) return tg_fail(error, TG_ERROR_INVALID, "cpu: the list belongs to another device");
   if (signal) signal->pending.fetch_add(1, std::memory_order_acq_rel);
   for (int32_t i = 0; i < waitCount; ++i) awaitEvent(waits[i]);
@@ -174,7 +177,8 @@ tg_result queueCopy(tg_queue* queue, tg_binding destination, tg_binding source, 
   if (tg_result r = checkRange(source.buffer, source.offset, bytes, error)) return r;
   std::lock_guard<std::mutex> order(queue->submission);
   if (bytes)
-    std::memcpy(destination.buffer->memory.address() + destination.offset, source.buffer->memory.address() + source.offset, bytes);
+    std::memcpy(destination.buffer->memory.address() + destination.offset,
+                source.buffer->memory.address() + source.offset, bytes);
   return TG_OK;
 }
 
@@ -282,6 +286,7 @@ const tg_backend& table() {
 
 } // namespace
 
-extern "C" TG_BACKEND_EXPORT tg_result TG_CPU_BACKEND_ENTRY(const tg_backend_request* request, tg_backend_reply* reply) {
+extern "C" TG_BACKEND_EXPORT tg_result TG_CPU_BACKEND_ENTRY(const tg_backend_request* request,
+                                                            tg_backend_reply* reply) {
   return tg_answer_query(request, reply, &table());
 }

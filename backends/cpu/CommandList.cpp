@@ -38,8 +38,8 @@ tg_result CommandList::append(const tg_dispatch& d, tg_error* error) {
   if (!d.kernel) return tg_fail(error, TG_ERROR_INVALID, "dispatch %s: no kernel", label);
   for (int32_t i = 0; i < d.wait_count; ++i)
     if (d.waits[i] < 0 || static_cast<size_t>(d.waits[i]) >= dispatches_.size())
-      return tg_fail(error, TG_ERROR_INVALID, "dispatch %s: number %zu waits for number %d, which is not before it", label,
-                     dispatches_.size(), d.waits[i]);
+      return tg_fail(error, TG_ERROR_INVALID, "dispatch %s: number %zu waits for number %d, which is not before it",
+                     label, dispatches_.size(), d.waits[i]);
   for (int32_t i = 0; i < d.segment_count; ++i)
     if (tg_result r = checkBindings(d, d.segments[i], error)) return r;
 
@@ -74,8 +74,8 @@ tg_result CommandList::finish(tg_error* error) {
     scratchStride_ = (scratchStride_ + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
     scratch_ = Memory::allocate(scratchStride_ * pool_.threads());
     if (!scratch_)
-      return tg_fail(error, TG_ERROR_MEMORY, "no memory for the scratch of %d workers, %lld bytes each", pool_.threads(),
-                     (long long)scratchStride_);
+      return tg_fail(error, TG_ERROR_MEMORY, "no memory for the scratch of %d workers, %lld bytes each",
+                     pool_.threads(), (long long)scratchStride_);
   }
   finished_ = true;
   return TG_OK;

@@ -31,7 +31,8 @@ public:
   /// Resolves pointers into the list's own tables and allocates scratch for every worker.
   tg_result finish(tg_error*);
   bool finished() const { return finished_; }
-  /// Dispatches in order, each complete before the next begins (which satisfies every wait). Threads: one caller at a time.
+  /// Dispatches in order, each complete before the next begins (which satisfies every wait). Threads: one caller at a
+  /// time.
   void execute();
 
 private:

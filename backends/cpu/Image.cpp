@@ -24,45 +24,50 @@ tg_result readHeader(const char* name, const void* bytes, int64_t byteCount, tg_
                    (long long)byteCount, (long long)kLeast);
   std::memcpy(&h, bytes, kLeast);
   if (h.magic != TG_CPU_IMAGE_MAGIC)
-    return tg_fail(error, TG_ERROR_INVALID, "kernel %s: this is no code image of format cpu-image-1 (magic %016llx)", name,
-                   (unsigned long long)h.magic);
+    return tg_fail(error, TG_ERROR_INVALID, "kernel %s: this is no code image of format cpu-image-1 (magic %016llx)",
+                   name, (unsigned long long)h.magic);
   if (h.version != TG_CPU_IMAGE_VERSION)
     return tg_fail(error, TG_ERROR_UNSUPPORTED,
-                   "kernel %s: the image has version %u, this backend loads version %u: compile it again", name, h.version,
-                   TG_CPU_IMAGE_VERSION);
+                   "kernel %s: the image has version %u, this backend loads version %u: compile it again", name,
+                   h.version, TG_CPU_IMAGE_VERSION);
   if (h.header_bytes < kLeast || h.header_bytes > static_cast<uint64_t>(byteCount))
     return tg_fail(error, TG_ERROR_INVALID, "kernel %s: the image's header claims %u bytes", name, h.header_bytes);
   return TG_OK;
 }
 
-tg_result checkLayout(const char* name, const void* bytes, int64_t byteCount, const tg_cpu_image_header& h, tg_error* error) {
+tg_result checkLayout(const char* name, const void* bytes, int64_t byteCount, const tg_cpu_image_header& h,
+                      tg_error* error) {
   if (h.image_bytes != static_cast<uint64_t>(byteCount))
-    return tg_fail(error, TG_ERROR_INVALID, "kernel %s: the image should have %llu bytes but has %lld: it was cut short", name,
+    return tg_fail(error, TG_ERROR_INVALID,
+                   "kernel %s: the image should have %llu bytes but has %lld: it was cut short", name,
                    (unsigned long long)h.image_bytes, (long long)byteCount);
   uint64_t sum = XXH3_64bits(static_cast<const uint8_t*>(bytes) + h.header_bytes, byteCount - h.header_bytes);
   if (sum != h.checksum)
-    return tg_fail(error, TG_ERROR_INVALID, "kernel %s: the image's checksum is %016llx, its bytes give %016llx: it is damaged",
-                   name, (unsigned long long)h.checksum, (unsigned long long)sum);
+    return tg_fail(error, TG_ERROR_INVALID,
+                   "kernel %s: the image's checksum is %016llx, its bytes give %016llx: it is damaged", name,
+                   (unsigned long long)h.checksum, (unsigned long long)sum);
   bool aligned = h.code_offset % TG_CPU_IMAGE_PAGE == 0 && h.constants_offset % TG_CPU_IMAGE_PAGE == 0;
   bool placed = h.code_offset >= h.header_bytes && inside(h.code_offset, h.code_bytes, h.image_bytes) &&
                 inside(h.constants_offset, h.constants_bytes, h.image_bytes) &&
                 (h.constants_bytes == 0 || h.constants_offset >= h.code_offset + h.code_bytes);
   bool entered = h.entry_offset >= h.code_offset && h.entry_offset < h.code_offset + h.code_bytes;
   if (!aligned || !placed || !entered)
-    return tg_fail(error, TG_ERROR_INVALID,
-                   "kernel %s: the image's offsets do not fit it (code %llu+%llu, constants %llu+%llu, entry %llu of %llu bytes)", name,
-                   (unsigned long long)h.code_offset, (unsigned long long)h.code_bytes, (unsigned long long)h.constants_offset,
-                   (unsigned long long)h.constants_bytes, (unsigned long long)h.entry_offset, (unsigned long long)h.image_bytes);
+    return tg_fail(
+        error, TG_ERROR_INVALID,
+        "kernel %s: the image's offsets do not fit it (code %llu+%llu, constants %llu+%llu, entry %llu of %llu bytes)",
+        name, (unsigned long long)h.code_offset, (unsigned long long)h.code_bytes,
+        (unsigned long long)h.constants_offset, (unsigned long long)h.constants_bytes,
+        (unsigned long long)h.entry_offset, (unsigned long long)h.image_bytes);
   return TG_OK;
 }
 
 tg_result checkInstructionSet(const char* name, uint64_t needs, uint64_t has, tg_error* error) {
   if (uint64_t missing = needs & ~has)
-    return tg_fail(error, TG_ERROR_UNSUPPORTED, "kernel %s: the image needs %s, which this processor lacks (it has %s)", name,
-                   isaText(missing).c_str(), isaText(has).c_str());
+    return tg_fail(error, TG_ERROR_UNSUPPORTED, "kernel %s: the image needs %s, which this processor lacks (it has %s)",
+                   name, isaText(missing).c_str(), isaText(has).c_str());
   if ((needs & TG_CPU_AMX_BF16) && !requestAmx())
-    return tg_fail(error, TG_ERROR_UNSUPPORTED, "kernel %s: the operating system refuses the tile registers of AMX to this process",
-                   name);
+    return tg_fail(error, TG_ERROR_UNSUPPORTED,
+                   "kernel %s: the operating system refuses the tile registers of AMX to this process", name);
   return TG_OK;
 }
 
@@ -90,8 +95,8 @@ tg_result Image::load(const char* name, const void* bytes, int64_t byteCount, ui
   // Pages are the format's 4 KiB; a machine with larger ones would make code and constants share a page.
   size_t codeEnd = (h.code_offset + h.code_bytes + page - 1) / page * page;
   if (h.code_offset % page || (h.constants_bytes && h.constants_offset < codeEnd))
-    return tg_fail(error, TG_ERROR_UNSUPPORTED, "kernel %s: the image is laid out for 4096-byte pages, this machine has %zu", name,
-                   page);
+    return tg_fail(error, TG_ERROR_UNSUPPORTED,
+                   "kernel %s: the image is laid out for 4096-byte pages, this machine has %zu", name, page);
   if (mprotect(base, mapped, PROT_READ) != 0 ||
       mprotect(start + h.code_offset, codeEnd - h.code_offset, PROT_READ | PROT_EXEC) != 0)
     return tg_fail(error, TG_ERROR_MEMORY, "kernel %s: the operating system refuses executable memory", name);

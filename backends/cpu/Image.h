@@ -17,8 +17,9 @@ public:
   Image& operator=(const Image&) = delete;
   ~Image();
 
-  /// Maps a copy of `bytes`: code read+execute, the rest read only. Fails with TG_ERROR_INVALID for anything but a whole and undamaged
-  /// image, TG_ERROR_UNSUPPORTED for another version or an instruction set that `isa` lacks, TG_ERROR_MEMORY.
+  /// Maps a copy of `bytes`: code read+execute, the rest read only. Fails with TG_ERROR_INVALID for anything but a
+  /// whole and undamaged image, TG_ERROR_UNSUPPORTED for another version or an instruction set that `isa` lacks,
+  /// TG_ERROR_MEMORY.
   tg_result load(const char* name, const void* bytes, int64_t byteCount, uint64_t isa, tg_error* error);
 
   tg_cpu_kernel_fn entry() const { return entry_; }

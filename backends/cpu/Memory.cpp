@@ -1,5 +1,5 @@
-// Every block is an anonymous mapping of its own: small blocks are rare (buffers are arenas and states), and freeing one
-// returns its pages.
+// Every block is an anonymous mapping of its own: small blocks are rare (buffers are arenas and states), and freeing
+// one returns its pages.
 #include "Memory.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Host memory for buffers and scratch: zero-filled, aligned, every page present before the first use, huge pages for large
-// blocks. A steady step must not fault a page: on virtual machines a fault costs more than the work on its page.
+// Host memory for buffers and scratch: zero-filled, aligned, every page present before the first use, huge pages for
+// large blocks. A steady step must not fault a page: on virtual machines a fault costs more than the work on its page.
 #pragma once
 
 #include <cstddef>

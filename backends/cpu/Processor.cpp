@@ -56,14 +56,22 @@ Processor detect() {
     bool present;
   };
   const Feature features[] = {
-      {"avx2", ymm && bit(seven.b, 5)},        {"fma", ymm && bit(one.c, 12)},
-      {"f16c", ymm && bit(one.c, 29)},         {"bmi", bit(seven.b, 3)},
-      {"bmi2", bit(seven.b, 8)},               {"lzcnt", bit(extended.c, 5)},
-      {"movbe", bit(one.c, 22)},               {"avx512f", zmm && bit(seven.b, 16)},
-      {"avx512dq", zmm && bit(seven.b, 17)},   {"avx512cd", zmm && bit(seven.b, 28)},
-      {"avx512bw", zmm && bit(seven.b, 30)},   {"avx512vl", zmm && bit(seven.b, 31)},
-      {"avx512bf16", zmm && bit(sevenOne.a, 5)}, {"avx512fp16", zmm && bit(seven.d, 23)},
-      {"avx512vnni", zmm && bit(seven.c, 11)}, {"amx-tile", tiles && bit(seven.d, 24)},
+      {"avx2", ymm && bit(seven.b, 5)},
+      {"fma", ymm && bit(one.c, 12)},
+      {"f16c", ymm && bit(one.c, 29)},
+      {"bmi", bit(seven.b, 3)},
+      {"bmi2", bit(seven.b, 8)},
+      {"lzcnt", bit(extended.c, 5)},
+      {"movbe", bit(one.c, 22)},
+      {"avx512f", zmm && bit(seven.b, 16)},
+      {"avx512dq", zmm && bit(seven.b, 17)},
+      {"avx512cd", zmm && bit(seven.b, 28)},
+      {"avx512bw", zmm && bit(seven.b, 30)},
+      {"avx512vl", zmm && bit(seven.b, 31)},
+      {"avx512bf16", zmm && bit(sevenOne.a, 5)},
+      {"avx512fp16", zmm && bit(seven.d, 23)},
+      {"avx512vnni", zmm && bit(seven.c, 11)},
+      {"amx-tile", tiles && bit(seven.d, 24)},
       {"amx-bf16", tiles && bit(seven.d, 22)},
   };
   auto all = [&](std::initializer_list<const char*> names) {

@@ -1,4 +1,5 @@
-// What this processor can execute, asked of the processor and of the operating system (which must save the wide registers).
+// What this processor can execute, asked of the processor and of the operating system (which must save the wide
+// registers).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct Processor {
 const Processor& processor();
 /// Words for TG_CPU_* bits: "x86-64-v4, avx512-bf16".
 std::string isaText(uint64_t isa);
-/// Asks the operating system for the AMX tile state of this process; true if it is usable. Threads started later inherit it.
+/// Asks the operating system for the AMX tile state of this process; true if it is usable. Threads started later
+/// inherit it.
 bool requestAmx();
 
 } // namespace tegula::cpu

@@ -1,19 +1,23 @@
 /* The skeleton to copy for a new backend: complete, small, in plain C, against tegula/backend.h and the SDK only.
  *
- * Its device keeps buffers in host memory, takes no code format, and computes exactly one library operator: `add` of two
- * contiguous f32 tensors of one shape. That is how a backend starts: memory, a queue, lists, one operator through `supports` and
- * `operator_load`. Everything else is refused, or runs on the host loudly, as the run asks.
+ * Its device keeps buffers in host memory, takes no code format, and computes exactly one library operator: `add` of
+ * two contiguous f32 tensors of one shape. That is how a backend starts: memory, a queue, lists, one operator through
+ * `supports` and `operator_load`. Everything else is refused, or runs on the host loudly, as the run asks.
  *
  * To make it yours
- *   1. cp -r backends/null backends/mychip, rename in the table at the end.
- *   2. Replace malloc and memcpy in "Memory" by your driver's calls. If the host cannot see your memory, set buffer_map to NULL.
- *   3. Replace the loop in execute_list by your command buffer; record it in list_append, submit it in queue_execute.
- *   4. Either add operators to `supports` and `operator_load`, or name a code format in device_info and implement kernel_load.
- *   5. cmake -S backends/mychip -B build && cmake --build build; tegula devices --backend build/libtegula_backend_mychip.so
+ *   1. cp -r backends/null backends/mychip, rename in the table at the end and in CMakeLists.txt.
+ *   2. Replace malloc and memcpy in "Memory" by your driver's calls. If the host cannot see your memory, set
+ *      buffer_map to NULL.
+ *   3. Replace the loop in queue_execute by your command buffer: record it in list_append, submit it there.
+ *   4. Either add operators to `supports` and `operator_load`, or name a code format in device_info and implement
+ *      kernel_load.
+ *   5. cmake -S backends/mychip -B build && cmake --build build
+ *      Then put its path where a device's name goes: [hardware] device = "build/libtegula_backend_mychip.so".
  *
- * What the numbers of a real backend must mean is in the comments of tegula/backend.h; tests/hal and tests/backend run these calls. */
-#include "sdk/Error.h"
+ * What the answers of a real backend must mean is in the comments of tegula/backend.h; tests/hal and tests/backend
+ * make these calls. */
 #include "tegula/backend.h"
+#include "sdk/Error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +60,8 @@ static tg_result device_count(int32_t* count, tg_error* error) {
 
 static tg_result device_open(int32_t index, const tg_device_options* options, tg_device** device, tg_error* error) {
   (void)options; /* no threads of its own */
-  if (index != 0) return tg_fail(error, TG_ERROR_INVALID, "null: device %d was asked for, there is only device 0", index);
+  if (index != 0)
+    return tg_fail(error, TG_ERROR_INVALID, "null: device %d was asked for, there is only device 0", index);
   *device = calloc(1, sizeof(**device));
   return *device ? TG_OK : tg_fail(error, TG_ERROR_MEMORY, "null: out of host memory");
 }
@@ -86,7 +91,8 @@ static tg_result buffer_alloc(tg_device* device, int64_t bytes, tg_buffer** buff
   tg_buffer* b;
   size_t rounded;
   (void)device;
-  if (bytes < 0 || bytes > ((int64_t)1 << 46)) return tg_fail(error, TG_ERROR_MEMORY, "null: no memory for %lld bytes", (long long)bytes);
+  if (bytes < 0 || bytes > ((int64_t)1 << 46))
+    return tg_fail(error, TG_ERROR_MEMORY, "null: no memory for %lld bytes", (long long)bytes);
   rounded = ((size_t)bytes + 63) / 64 * 64;
   if (rounded == 0) rounded = 64;
   b = calloc(1, sizeof(*b));
@@ -114,8 +120,8 @@ static tg_result buffer_map(tg_buffer* buffer, void** address, tg_error* error) 
 
 static tg_result check_range(const tg_buffer* b, int64_t offset, int64_t bytes, tg_error* error) {
   if (offset >= 0 && bytes >= 0 && offset <= b->byte_count && bytes <= b->byte_count - offset) return TG_OK;
-  return tg_fail(error, TG_ERROR_INVALID, "null: bytes %lld to %lld were asked for of a buffer of %lld bytes", (long long)offset,
-                 (long long)(offset + bytes), (long long)b->byte_count);
+  return tg_fail(error, TG_ERROR_INVALID, "null: bytes %lld to %lld were asked for of a buffer of %lld bytes",
+                 (long long)offset, (long long)(offset + bytes), (long long)b->byte_count);
 }
 
 static tg_result buffer_write(tg_buffer* buffer, int64_t offset, const void* source, int64_t bytes, tg_error* error) {
@@ -141,21 +147,24 @@ static tg_result queue_create(tg_device* device, tg_queue** queue, tg_error* err
 
 static void queue_destroy(tg_queue* queue) { free(queue); }
 
-static tg_result queue_execute(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count, tg_event* signal,
-                               tg_error* error) {
+static tg_result queue_execute(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count,
+                               tg_event* signal, tg_error* error) {
   int32_t c;
   int64_t i;
   (void)queue, (void)waits, (void)wait_count, (void)signal, (void)error;
   for (c = 0; c < list->count; ++c)
-    for (i = 0; i < list->commands[c].kernel->elements; ++i) list->commands[c].y[i] = list->commands[c].a[i] + list->commands[c].b[i];
+    for (i = 0; i < list->commands[c].kernel->elements; ++i)
+      list->commands[c].y[i] = list->commands[c].a[i] + list->commands[c].b[i];
   return TG_OK;
 }
 
-static tg_result queue_copy(tg_queue* queue, tg_binding destination, tg_binding source, int64_t bytes, tg_error* error) {
+static tg_result queue_copy(tg_queue* queue, tg_binding destination, tg_binding source, int64_t bytes,
+                            tg_error* error) {
   tg_result r = check_range(destination.buffer, destination.offset, bytes, error);
   (void)queue;
   if (r == TG_OK) r = check_range(source.buffer, source.offset, bytes, error);
-  if (r == TG_OK && bytes) memcpy(destination.buffer->bytes + destination.offset, source.buffer->bytes + source.offset, (size_t)bytes);
+  if (r == TG_OK && bytes)
+    memcpy(destination.buffer->bytes + destination.offset, source.buffer->bytes + source.offset, (size_t)bytes);
   return r;
 }
 
@@ -252,9 +261,11 @@ static int32_t supports(tg_device* device, const tg_problem* p) {
   return 1;
 }
 
-static tg_result operator_load(tg_device* device, const tg_problem* p, tg_kernel** kernel, int64_t* scratch_bytes, tg_error* error) {
+static tg_result operator_load(tg_device* device, const tg_problem* p, tg_kernel** kernel, int64_t* scratch_bytes,
+                               tg_error* error) {
   if (!supports(device, p))
-    return tg_fail(error, TG_ERROR_UNSUPPORTED, "null: %s was asked for, this backend computes add of two contiguous f32 tensors", p->op);
+    return tg_fail(error, TG_ERROR_UNSUPPORTED,
+                   "null: %s was asked for, this backend computes add of two contiguous f32 tensors", p->op);
   *kernel = calloc(1, sizeof(**kernel));
   if (!*kernel) return tg_fail(error, TG_ERROR_MEMORY, "null: out of host memory");
   (*kernel)->elements = elements_of(&p->operands[2]);

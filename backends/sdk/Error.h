@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes a formatted message (if there is a place for it) and returns `code`: return tg_fail(error, TG_ERROR_INVALID, "…"); */
+/* Writes a formatted message (if there is a place for it) and returns `code`: return tg_fail(error, TG_ERROR_INVALID,
+ * "…"); */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-static inline tg_result
-tg_fail(tg_error* error, tg_result code, const char* format, ...) {
+static inline tg_result tg_fail(tg_error* error, tg_result code, const char* format, ...) {
   if (!error || error->size <= offsetof(tg_error, message)) return code;
   va_list arguments;
   va_start(arguments, format);
@@ -23,7 +23,8 @@ tg_fail(tg_error* error, tg_result code, const char* format, ...) {
 }
 
 /* Answers a query with `table` if the host speaks the same major version, else refuses in words that name both. */
-static inline tg_result tg_answer_query(const tg_backend_request* request, tg_backend_reply* reply, const tg_backend* table) {
+static inline tg_result tg_answer_query(const tg_backend_request* request, tg_backend_reply* reply,
+                                        const tg_backend* table) {
   size_t refusal_capacity;
   reply->version_major = table->version_major;
   reply->version_minor = table->version_minor;
@@ -36,9 +37,10 @@ static inline tg_result tg_answer_query(const tg_backend_request* request, tg_ba
     refusal_capacity = reply->size - offsetof(tg_backend_reply, refusal);
     if (refusal_capacity > sizeof(reply->refusal)) refusal_capacity = sizeof(reply->refusal);
     snprintf(reply->refusal, refusal_capacity,
-             "backend %s speaks interface version %u.%u, the host asked for %u.%u: use a backend built for the host's version",
-             table->name, (unsigned)table->version_major, (unsigned)table->version_minor, (unsigned)request->version_major,
-             (unsigned)request->version_minor);
+             "backend %s speaks interface version %u.%u, the host asked for %u.%u: use a backend built for the host's "
+             "version",
+             table->name, (unsigned)table->version_major, (unsigned)table->version_minor,
+             (unsigned)request->version_major, (unsigned)request->version_minor);
   }
   return TG_ERROR_UNSUPPORTED;
 }

@@ -1,13 +1,13 @@
 // Worker threads for a backend that runs on host cores. Header-only.
 //
 //   WorkerPool pool(threads);                     // threads - 1 workers; the caller of run() is worker 0
-//   pool.run({items, chunks, width, work, ctx});  // work(ctx, begin, end, worker) over [0, items), returns when all are done
+//   pool.run({items, chunks, width, work, ctx});  // work(ctx, begin, end, worker) over [0, items); returns when done
 //
-// How a run works. The items are cut into chunks; chunks are dealt to `width` lanes, each a contiguous piece of the items.
-// A worker takes chunks of its own lane first (so that a chain of dispatches finds its data in the same core's cache) and
-// then helps the others. A lane is one 64-bit word, epoch | chunks left, and a chunk is taken by compare-and-swap: a worker
-// that is late sees another epoch or nothing left and never touches a finished run. The caller waits for chunks, not
-// for workers, so a sleeping or descheduled worker that took nothing delays nobody.
+// How a run works. The items are cut into chunks; chunks are dealt to `width` lanes, each a contiguous piece of the
+// items. A worker takes chunks of its own lane first (so that a chain of dispatches finds its data in the same core's
+// cache) and then helps the others. A lane is one 64-bit word, epoch | chunks left, and a chunk is taken by
+// compare-and-swap: a worker that is late sees another epoch or nothing left and never touches a finished run. The
+// caller waits for chunks, not for workers, so a sleeping or descheduled worker that took nothing delays nobody.
 //
 // Idle workers spin for `spinNs` (the gap between two dispatches of a list is shorter) and then sleep in the kernel.
 //

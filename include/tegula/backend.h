@@ -1,7 +1,7 @@
 /* The device interface of Tegula: what a backend implements to make a chip usable. C11, one header.
  *
- * A backend is a shared library (or is linked in) that exports one symbol, `tg_backend_query`. It answers with a table of
- * functions, or with a refusal in words that names both versions. backends/null is a commented skeleton to copy;
+ * A backend is a shared library (or is linked in) that exports one symbol, `tg_backend_query`. It answers with a table
+ * of functions, or with a refusal in words that names both versions. backends/null is a commented skeleton to copy;
  * backends/sdk holds header-only helpers (errors, a worker pool).
  *
  *   host                                    backend
@@ -11,18 +11,18 @@
  *   queue_execute(list)                     once a step
  *
  * Rules for the whole interface
- *   Growth     Every struct that may grow starts with its size in bytes as the writer knew it. Fields and slots are only ever
- *              appended. A reader uses the fields that fit the size and treats the rest as zero. tg_binding, tg_segment
- *              and tg_tensor never grow.
- *   Version    MAJOR changes when something existing changes meaning: a backend of another major version is refused. MINOR counts
- *              appended slots: any minor version works with any other.
+ *   Growth     Every struct that may grow starts with its size in bytes as the writer knew it. Fields and slots are
+ *              only ever appended. A reader uses the fields that fit the size and treats the rest as zero.
+ *              tg_binding, tg_segment and tg_tensor never grow.
+ *   Version    MAJOR changes when something existing changes meaning: a backend of another major version is refused.
+ *              MINOR counts appended slots: any minor version works with any other.
  *   Slots      A null slot means "not supported". The slots marked `required` must not be null.
- *   Results    0 (TG_OK) or a TG_ERROR_* code. On an error the callee writes a message into *error (which may be null):
- *              lower case, no final stop, `asked, found, way out`. Outputs are written only on success.
- *   Ownership  Handles belong to the device that made them and are freed by the matching call, in reverse order of creation.
- *              Pointers in arguments are borrowed for the call only, unless stated.
- *   Threads    Unless stated, a call may come from any thread, but calls on one handle are not concurrent.
- *              Calls on different handles of one device may be concurrent.
+ *   Results    0 (TG_OK) or a TG_ERROR_* code. On an error the callee writes a message into *error (which may be
+ *              null): lower case, no final stop, `asked, found, way out`. Outputs are written only on success.
+ *   Ownership  Handles belong to the device that made them and are freed by the matching call, in reverse order of
+ *              creation. Pointers in arguments are borrowed for the call only, unless stated.
+ *   Threads    Unless stated, a call may come from any thread, but calls on one handle are not concurrent. Calls on
+ *              different handles of one device may be concurrent.
  *   Blocking   Unless stated, calls may take milliseconds (allocation, loading) but wait for no queued work.
  *   Units      Sizes and offsets in bytes, times in nanoseconds, work estimates in operations and bytes. */
 #ifndef TEGULA_BACKEND_H
@@ -45,7 +45,7 @@ extern "C" {
 #define TG_BACKEND_EXPORT __attribute__((visibility("default")))
 #endif
 
-/* ---- Results ------------------------------------------------------------------------------------------------------ */
+/* ---- Results --------------------------------------------------------------------------------------------- */
 
 typedef int32_t tg_result;
 enum {
@@ -63,7 +63,7 @@ typedef struct tg_error {
   char message[504];
 } tg_error;
 
-/* ---- Values ------------------------------------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------------------- */
 
 typedef int32_t tg_dtype;
 enum {
@@ -145,17 +145,20 @@ typedef struct tg_segment {
   int64_t items; /* 0: nothing to do */
 } tg_segment;
 
-/* One dispatch: the work items of all segments, in any order, on any number of workers; they never synchronise with each other. */
+/* One dispatch: the work items of all segments, in any order, on any number of workers; they never synchronise with
+ * each other. */
 typedef struct tg_dispatch {
   size_t size;
   tg_kernel* kernel;
   const tg_segment* segments;
   int32_t segment_count;
   int32_t wait_count;
-  const int32_t* waits;  /* earlier dispatches of this list (by position) that must have finished before this one starts */
-  int64_t scratch_bytes; /* private to each worker, 64-byte aligned, contents undefined at the start of a range of items */
-  double flops, bytes;   /* estimates for the whole dispatch, for sizing threads; 0: unknown */
-  const char* label;     /* for profiles and messages; copied */
+  const int32_t*
+      waits; /* earlier dispatches of this list (by position) that must have finished before this one starts */
+  int64_t
+      scratch_bytes; /* private to each worker, 64-byte aligned, contents undefined at the start of a range of items */
+  double flops, bytes; /* estimates for the whole dispatch, for sizing threads; 0: unknown */
+  const char* label;   /* for profiles and messages; copied */
 } tg_dispatch;
 
 /* A library operator applied to operands of known types: inputs, then results. */
@@ -187,7 +190,7 @@ typedef struct tg_kernel_text {
   const char* key;  /* canonical text of everything the code depends on */
 } tg_kernel_text;
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------------------- */
 
 /* Constant, owned by the backend, valid until its library is unloaded. */
 typedef struct tg_backend {
@@ -199,7 +202,8 @@ typedef struct tg_backend {
   /* -- Devices (required) -- */
   /* How many devices there are now. 0 is an answer, not an error. */
   tg_result (*device_count)(int32_t* count, tg_error* error);
-  /* Opens device `index`. options may be null. The first call may take seconds. Fails: TG_ERROR_INVALID, TG_ERROR_DEVICE, TG_ERROR_MEMORY. */
+  /* Opens device `index`. options may be null. The first call may take seconds. Fails: TG_ERROR_INVALID,
+   * TG_ERROR_DEVICE, TG_ERROR_MEMORY. */
   tg_result (*device_open)(int32_t index, const tg_device_options* options, tg_device** device, tg_error* error);
   /* Requires: every handle of the device has been freed. Blocks until its threads have ended. */
   void (*device_close)(tg_device* device);
@@ -207,16 +211,16 @@ typedef struct tg_backend {
   tg_result (*device_info)(tg_device* device, tg_device_info* info, tg_error* error);
 
   /* -- Memory (required; buffer_map may be null) -- */
-  /* A buffer of at least `bytes` (0 is allowed), aligned to 64, zero-filled, its pages present: work on it faults no page.
-   * Fails: TG_ERROR_MEMORY. */
+  /* A buffer of at least `bytes` (0 is allowed), aligned to 64, zero-filled, its pages present: work on it faults no
+   * page. Fails: TG_ERROR_MEMORY. */
   tg_result (*buffer_alloc)(tg_device* device, int64_t bytes, tg_buffer** buffer, tg_error* error);
   /* Requires: no queued work and no list uses it. */
   void (*buffer_free)(tg_buffer* buffer);
-  /* The host address of byte 0, valid until buffer_free. The host may read what finished work wrote and write what later work reads.
-   * Null slot or TG_ERROR_UNSUPPORTED: use buffer_read and buffer_write. */
+  /* The host address of byte 0, valid until buffer_free. The host may read what finished work wrote and write what
+   * later work reads. Null slot or TG_ERROR_UNSUPPORTED: use buffer_read and buffer_write. */
   tg_result (*buffer_map)(tg_buffer* buffer, void** address, tg_error* error);
-  /* Copies host memory into the buffer and back. Blocking until done, but not ordered with queues: the caller waits for them.
-   * Fails: TG_ERROR_INVALID for a range outside the buffer. */
+  /* Copies host memory into the buffer and back. Blocking until done, but not ordered with queues: the caller waits for
+   * them. Fails: TG_ERROR_INVALID for a range outside the buffer. */
   tg_result (*buffer_write)(tg_buffer* buffer, int64_t offset, const void* source, int64_t bytes, tg_error* error);
   tg_result (*buffer_read)(tg_buffer* buffer, int64_t offset, void* destination, int64_t bytes, tg_error* error);
 
@@ -225,11 +229,11 @@ typedef struct tg_backend {
   tg_result (*queue_create)(tg_device* device, tg_queue** queue, tg_error* error);
   /* Blocks until its work is done. */
   void (*queue_destroy)(tg_queue* queue);
-  /* Runs a finished list once. Allocates no host memory. `waits` must be done before it starts; `signal` (may be null) is done
-   * when it has finished. Returns at once or, on a TG_DEVICE_SYNCHRONOUS device, when the work is done. A list may be in
-   * flight only once. Fails: TG_ERROR_DEVICE, also reported by the next queue_wait. */
-  tg_result (*queue_execute)(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count, tg_event* signal,
-                             tg_error* error);
+  /* Runs a finished list once. Allocates no host memory. `waits` must be done before it starts; `signal` (may be null)
+   * is done when it has finished. Returns at once or, on a TG_DEVICE_SYNCHRONOUS device, when the work is done. A list
+   * may be in flight only once. Fails: TG_ERROR_DEVICE, also reported by the next queue_wait. */
+  tg_result (*queue_execute)(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count,
+                             tg_event* signal, tg_error* error);
   /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. */
   tg_result (*queue_copy)(tg_queue* queue, tg_binding destination, tg_binding source, int64_t bytes, tg_error* error);
   /* Blocks until everything submitted so far is done. */
@@ -238,21 +242,22 @@ typedef struct tg_backend {
   tg_result (*event_create)(tg_device* device, tg_event** event, tg_error* error);
   /* Requires: no queued work waits for it or signals it. */
   void (*event_destroy)(tg_event* event);
-  /* Blocks until done or until timeout_ns have passed (TG_ERROR_TIMEOUT); 0 asks without blocking, negative waits for ever. Any thread,
-   * also concurrently. */
+  /* Blocks until done or until timeout_ns have passed (TG_ERROR_TIMEOUT); 0 asks without blocking, negative waits for
+   * ever. Any thread, also concurrently. */
   tg_result (*event_wait)(tg_event* event, int64_t timeout_ns, tg_error* error);
 
   /* -- Kernels (kernel_load may be null when code_format_count is 0) -- */
-  /* Makes an image runnable; the bytes may be released after the call. Any thread, also concurrently. Fails: TG_ERROR_INVALID for a damaged
-   * image, TG_ERROR_UNSUPPORTED for a format or instruction set that the device lacks. */
+  /* Makes an image runnable; the bytes may be released after the call. Any thread, also concurrently. Fails:
+   * TG_ERROR_INVALID for a damaged image, TG_ERROR_UNSUPPORTED for a format or instruction set that the device lacks.
+   */
   tg_result (*kernel_load)(tg_device* device, const tg_kernel_image* image, tg_kernel** kernel, tg_error* error);
   /* Frees what kernel_load, operator_load and collective_load made. Requires: no list uses it. */
   void (*kernel_unload)(tg_kernel* kernel);
 
   /* -- Recorded lists (required) -- */
   tg_result (*list_create)(tg_device* device, tg_list** list, tg_error* error);
-  /* Appends a dispatch; all arguments are copied, addresses are resolved. Fails: TG_ERROR_INVALID for a wait on itself or a later one, or a
-   * binding outside its buffer. */
+  /* Appends a dispatch; all arguments are copied, addresses are resolved. Fails: TG_ERROR_INVALID for a wait on itself
+   * or a later one, or a binding outside its buffer. */
   tg_result (*list_append)(tg_list* list, const tg_dispatch* dispatch, tg_error* error);
   /* No more dispatches: allocates scratch and whatever else executing needs. */
   tg_result (*list_finish)(tg_list* list, tg_error* error);
@@ -260,10 +265,11 @@ typedef struct tg_backend {
   void (*list_destroy)(tg_list* list);
 
   /* -- Library operators (optional): a vendor's own gemm, or a backend that starts with one operator -- */
-  /* 1 if operator_load would accept the problem. Fast; any thread, also concurrently. What no backend supports runs on the host, loudly,
-   * or is refused when the run says fallback = "error". */
+  /* 1 if operator_load would accept the problem. Fast; any thread, also concurrently. What no backend supports runs on
+   * the host, loudly, or is refused when the run says fallback = "error". */
   int32_t (*supports)(tg_device* device, const tg_problem* problem);
-  /* A kernel for lists: one segment, bindings = operands in order, no scalars, items = 1. `scratch_bytes` is what its dispatches need. */
+  /* A kernel for lists: one segment, bindings = operands in order, no scalars, items = 1. `scratch_bytes` is what its
+   * dispatches need. */
   tg_result (*operator_load)(tg_device* device, const tg_problem* problem, tg_kernel** kernel, int64_t* scratch_bytes,
                              tg_error* error);
 
@@ -271,20 +277,22 @@ typedef struct tg_backend {
   /* Rank 0 makes an id (at most `capacity` bytes, *bytes written) and sends it to the others by other means. */
   tg_result (*group_id)(tg_device* device, void* id, int64_t capacity, int64_t* bytes, tg_error* error);
   /* Joins as `rank` of `ranks`. Blocks until all have joined, at most timeout_ns. */
-  tg_result (*group_join)(tg_device* device, const void* id, int64_t bytes, int32_t rank, int32_t ranks, int64_t timeout_ns,
-                          tg_group** group, tg_error* error);
+  tg_result (*group_join)(tg_device* device, const void* id, int64_t bytes, int32_t rank, int32_t ranks,
+                          int64_t timeout_ns, tg_group** group, tg_error* error);
   void (*group_leave)(tg_group* group);
-  /* A kernel for lists: bindings = input, output (may be the same place where sizes are equal), no scalars, items = 1. All ranks execute their
-   * collectives of a group in the same order. */
+  /* A kernel for lists: bindings = input, output (may be the same place where sizes are equal), no scalars, items = 1.
+   * All ranks execute their collectives of a group in the same order. */
   tg_result (*collective_load)(tg_group* group, const tg_collective* collective, tg_kernel** kernel, tg_error* error);
 
   /* -- Own compiler (optional) -- */
-  /* Turns IR into an image in the device's first code format, owned by the caller until image_free. Any thread, also concurrently. */
-  tg_result (*kernel_compile)(tg_device* device, const tg_kernel_text* text, void** bytes, int64_t* byte_count, tg_error* error);
+  /* Turns IR into an image in the device's first code format, owned by the caller until image_free. Any thread, also
+   * concurrently. */
+  tg_result (*kernel_compile)(tg_device* device, const tg_kernel_text* text, void** bytes, int64_t* byte_count,
+                              tg_error* error);
   void (*image_free)(tg_device* device, void* bytes);
 } tg_backend;
 
-/* ---- The entry ---------------------------------------------------------------------------------------------------- */
+/* ---- The entry ------------------------------------------------------------------------------------------- */
 
 typedef struct tg_backend_request {
   size_t size;
@@ -299,7 +307,8 @@ typedef struct tg_backend_reply {
   char refusal[256];                     /* why, naming both versions */
 } tg_backend_reply;
 
-/* The one exported symbol. TG_OK and a table, or TG_ERROR_UNSUPPORTED and a refusal. Any thread; may be called several times. */
+/* The one exported symbol. TG_OK and a table, or TG_ERROR_UNSUPPORTED and a refusal. Any thread; may be called several
+ * times. */
 typedef tg_result (*tg_backend_query_fn)(const tg_backend_request* request, tg_backend_reply* reply);
 
 #ifdef __cplusplus

@@ -75,11 +75,16 @@ Status toStatus(tg_result result, const tg_error& error, std::string_view contex
   std::string_view text = error.message[0] ? error.message : "the backend gave no reason";
   std::string full = context.empty() ? std::string(text) : fmt::format("{}: {}", context, text);
   switch (result) {
-  case TG_ERROR_INVALID: return absl::InvalidArgumentError(full);
-  case TG_ERROR_UNSUPPORTED: return absl::UnimplementedError(full);
-  case TG_ERROR_MEMORY: return absl::ResourceExhaustedError(full);
-  case TG_ERROR_TIMEOUT: return absl::DeadlineExceededError(full);
-  default: return absl::FailedPreconditionError(full);
+  case TG_ERROR_INVALID:
+    return absl::InvalidArgumentError(full);
+  case TG_ERROR_UNSUPPORTED:
+    return absl::UnimplementedError(full);
+  case TG_ERROR_MEMORY:
+    return absl::ResourceExhaustedError(full);
+  case TG_ERROR_TIMEOUT:
+    return absl::DeadlineExceededError(full);
+  default:
+    return absl::FailedPreconditionError(full);
   }
 }
 
@@ -96,8 +101,8 @@ StatusOr<std::shared_ptr<const Backend>> Backend::negotiate(tg_backend_query_fn 
                        reply.refusal[0] ? std::string(reply.refusal)
                                         : fmt::format("it speaks interface version {}, this program {}", theirs, ours));
   if (reply.backend->version_major != TG_BACKEND_VERSION_MAJOR)
-    return unsupported("backend {} speaks interface version {}, this program {}: use a backend built for version {}.x", origin,
-                       versionText(reply.backend->version_major, reply.backend->version_minor), ours,
+    return unsupported("backend {} speaks interface version {}, this program {}: use a backend built for version {}.x",
+                       origin, versionText(reply.backend->version_major, reply.backend->version_minor), ours,
                        TG_BACKEND_VERSION_MAJOR);
   if (reply.backend->size < kLeastTableBytes)
     return unsupported("backend {}: its table has {} bytes, version 1.0 of the interface has {}: rebuild it against "
@@ -106,7 +111,8 @@ StatusOr<std::shared_ptr<const Backend>> Backend::negotiate(tg_backend_query_fn 
   std::shared_ptr<Backend> backend(new Backend);
   std::memcpy(&backend->table_, reply.backend, std::min(reply.backend->size, sizeof(tg_backend)));
   if (std::string_view slot = missingSlot(backend->table_); !slot.empty())
-    return unsupported("backend {}: the required slot `{}` is null: see backends/null for one that is complete", origin, slot);
+    return unsupported("backend {}: the required slot `{}` is null: see backends/null for one that is complete", origin,
+                       slot);
   backend->origin_ = origin;
   return std::shared_ptr<const Backend>(std::move(backend));
 }
@@ -125,8 +131,9 @@ StatusOr<std::shared_ptr<const Backend>> Backend::load(std::string_view nameOrPa
       if (path.empty() && std::filesystem::exists(candidate)) path = candidate;
     }
     if (path.empty())
-      return notFound("backend {}: no such backend, known are {}; give the path of a plugin, or its folder in TEGULA_BACKEND_PATH",
-                      nameOrPath, joined(names()));
+      return notFound(
+          "backend {}: no such backend, known are {}; give the path of a plugin, or its folder in TEGULA_BACKEND_PATH",
+          nameOrPath, joined(names()));
   }
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return notFound("backend {}: there is no such file", path.string());

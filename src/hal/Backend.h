@@ -4,9 +4,9 @@
 //   TG_ASSIGN_OR_RETURN(auto other, Backend::load("./libmychip.so"));     // a plugin, by path
 //   TG_ASSIGN_OR_RETURN(auto device, Device::open(backend, 0, {}));
 //
-// The table is copied into one of this host's size: slots that an older backend does not know are null, slots that a newer
-// one adds are not seen. Every refusal says what was asked, what was found and the way out.
-// Threads: immutable after loading.
+// The table is copied into one of this host's size: slots that an older backend does not know are null, slots that a
+// newer one adds are not seen. Every refusal says what was asked, what was found and the way out. Threads: immutable
+// after loading.
 #pragma once
 
 #include "base/Status.h"

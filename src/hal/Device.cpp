@@ -18,15 +18,15 @@ template <typename F> Status checked(std::string_view context, F&& call) {
 
 } // namespace
 
-StatusOr<std::shared_ptr<Device>> Device::open(std::shared_ptr<const Backend> backend, int index, const DeviceOptions& options) {
+StatusOr<std::shared_ptr<Device>> Device::open(std::shared_ptr<const Backend> backend, int index,
+                                               const DeviceOptions& options) {
   TG_ASSIGN_OR_RETURN(int count, backend->deviceCount());
   if (index < 0 || index >= count)
     return invalid("backend {}: device {} was asked for, it has {} (numbered from 0)", backend->name(), index, count);
   tg_device_options wanted{sizeof(wanted), options.threads};
   tg_device* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(fmt::format("backend {}, device {}", backend->name(), index), [&](tg_error* e) {
-    return backend->table().device_open(index, &wanted, &handle, e);
-  }));
+  TG_RETURN_IF_ERROR(checked(fmt::format("backend {}, device {}", backend->name(), index),
+                             [&](tg_error* e) { return backend->table().device_open(index, &wanted, &handle, e); }));
   std::shared_ptr<Device> device(new Device(std::move(backend), handle));
   TG_RETURN_IF_ERROR(device->readInfo());
   return device;
@@ -39,13 +39,13 @@ std::string Device::context() const { return fmt::format("backend {}", backend_-
 Status Device::readInfo() {
   tg_device_info info{};
   info.size = sizeof(info);
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().device_info(handle_, &info, e); }));
+  TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) { return backend_->table().device_info(handle_, &info, e); }));
   info_.name = info.name ? info.name : "";
   info_.features = info.features ? info.features : "";
   for (int i = 0; i < info.code_format_count; ++i) info_.codeFormats.emplace_back(info.code_formats[i]);
   if (!info_.codeFormats.empty() && !backend_->table().kernel_load)
-    return unsupported("backend {}: it takes {} but its slot `kernel_load` is null", backend_->name(), info_.codeFormats[0]);
+    return unsupported("backend {}: it takes {} but its slot `kernel_load` is null", backend_->name(),
+                       info_.codeFormats[0]);
   info_.threads = std::max(1, info.threads);
   info_.queues = std::max<int>(1, static_cast<int>(info.queue_count));
   info_.memoryBytes = info.memory_bytes;
@@ -69,27 +69,32 @@ StatusOr<Buffer> Device::allocate(int64_t bytes) const {
 
 StatusOr<Queue> Device::createQueue() const {
   tg_queue* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) { return backend_->table().queue_create(handle_, &handle, e); }));
+  TG_RETURN_IF_ERROR(
+      checked(context(), [&](tg_error* e) { return backend_->table().queue_create(handle_, &handle, e); }));
   return Queue(shared_from_this(), handle);
 }
 
 StatusOr<Event> Device::createEvent() const {
   tg_event* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) { return backend_->table().event_create(handle_, &handle, e); }));
+  TG_RETURN_IF_ERROR(
+      checked(context(), [&](tg_error* e) { return backend_->table().event_create(handle_, &handle, e); }));
   return Event(shared_from_this(), handle);
 }
 
 StatusOr<CommandList> Device::createList() const {
   tg_list* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) { return backend_->table().list_create(handle_, &handle, e); }));
+  TG_RETURN_IF_ERROR(
+      checked(context(), [&](tg_error* e) { return backend_->table().list_create(handle_, &handle, e); }));
   return CommandList(shared_from_this(), handle);
 }
 
-StatusOr<Kernel> Device::loadKernel(const std::string& name, const std::string& format, std::span<const uint8_t> image) const {
+StatusOr<Kernel> Device::loadKernel(const std::string& name, const std::string& format,
+                                    std::span<const uint8_t> image) const {
   if (!takesFormat(format))
     return unsupported("kernel {}: its code format is {}, backend {} takes {}", name, format, backend_->name(),
                        info_.codeFormats.empty() ? "none" : fmt::format("{}", fmt::join(info_.codeFormats, ", ")));
-  tg_kernel_image request{sizeof(request), name.c_str(), format.c_str(), image.data(), static_cast<int64_t>(image.size())};
+  tg_kernel_image request{sizeof(request), name.c_str(), format.c_str(), image.data(),
+                          static_cast<int64_t>(image.size())};
   tg_kernel* handle = nullptr;
   TG_RETURN_IF_ERROR(
       checked(context(), [&](tg_error* e) { return backend_->table().kernel_load(handle_, &request, &handle, e); }));
@@ -103,7 +108,8 @@ bool Device::supports(const tg_problem& problem) const {
 
 StatusOr<Kernel> Device::loadOperator(const tg_problem& problem, int64_t& scratchBytes) const {
   if (!backend_->table().operator_load)
-    return unsupported("backend {}: operator {} was asked for, it has no operators of its own", backend_->name(), problem.op);
+    return unsupported("backend {}: operator {} was asked for, it has no operators of its own", backend_->name(),
+                       problem.op);
   tg_kernel* handle = nullptr;
   TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) {
     return backend_->table().operator_load(handle_, &problem, &handle, &scratchBytes, e);
@@ -137,7 +143,8 @@ Status CommandList::finish() {
 
 Status Queue::execute(const CommandList& list, std::span<tg_event* const> waits, const Event* signal) const {
   return checked("queue", [&](tg_error* e) {
-    return device_->backend().table().queue_execute(handle_, list.handle(), waits.data(), static_cast<int32_t>(waits.size()),
+    return device_->backend().table().queue_execute(handle_, list.handle(), waits.data(),
+                                                    static_cast<int32_t>(waits.size()),
                                                     signal ? signal->handle() : nullptr, e);
   });
 }
@@ -154,19 +161,32 @@ Status Queue::wait() const {
 
 tg_dtype toInterface(DType d) {
   switch (d) {
-  case DType::Bool: return TG_BOOL;
-  case DType::I8: return TG_I8;
-  case DType::U8: return TG_U8;
-  case DType::I16: return TG_I16;
-  case DType::U16: return TG_U16;
-  case DType::I32: return TG_I32;
-  case DType::I64: return TG_I64;
-  case DType::F8E4M3: return TG_F8E4M3;
-  case DType::F8E5M2: return TG_F8E5M2;
-  case DType::F16: return TG_F16;
-  case DType::BF16: return TG_BF16;
-  case DType::F32: return TG_F32;
-  case DType::F64: break;
+  case DType::Bool:
+    return TG_BOOL;
+  case DType::I8:
+    return TG_I8;
+  case DType::U8:
+    return TG_U8;
+  case DType::I16:
+    return TG_I16;
+  case DType::U16:
+    return TG_U16;
+  case DType::I32:
+    return TG_I32;
+  case DType::I64:
+    return TG_I64;
+  case DType::F8E4M3:
+    return TG_F8E4M3;
+  case DType::F8E5M2:
+    return TG_F8E5M2;
+  case DType::F16:
+    return TG_F16;
+  case DType::BF16:
+    return TG_BF16;
+  case DType::F32:
+    return TG_F32;
+  case DType::F64:
+    break;
   }
   return TG_F64;
 }

@@ -1,5 +1,5 @@
-// Devices and what they own, as C++ values over the table of tegula/backend.h. Every handle keeps its device alive and frees
-// itself; all are movable, none is copyable.
+// Devices and what they own, as C++ values over the table of tegula/backend.h. Every handle keeps its device alive and
+// frees itself; all are movable, none is copyable.
 //
 //   TG_ASSIGN_OR_RETURN(auto device, Device::open(backend, 0, {.threads = 2}));
 //   TG_ASSIGN_OR_RETURN(Buffer x, device->allocate(bytes));

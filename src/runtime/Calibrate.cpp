@@ -105,13 +105,16 @@ StatusOr<Rates> parseRates(std::string_view text) {
     size_t equals = item.find('=');
     std::string_view key = item.substr(0, equals);
     double value = 0;
-    bool read = equals != std::string_view::npos &&
-                std::from_chars(item.data() + equals + 1, item.data() + item.size(), value).ptr == item.data() + item.size();
+    bool read =
+        equals != std::string_view::npos &&
+        std::from_chars(item.data() + equals + 1, item.data() + item.size(), value).ptr == item.data() + item.size();
     if (!read || !(value >= 0) || !std::isfinite(value) || (key != "f32" && key != "bf16"))
-      return invalid("rates: `{}` was found, expected f32=FLOPS,bf16=FLOPS of one core, for example f32=2.2e11,bf16=1.1e11", text);
+      return invalid(
+          "rates: `{}` was found, expected f32=FLOPS,bf16=FLOPS of one core, for example f32=2.2e11,bf16=1.1e11", text);
     (key == "f32" ? rates.f32FlopsPerSecond : rates.bf16FlopsPerSecond) = value;
   }
-  if (rates.f32FlopsPerSecond <= 0) return invalid("rates: `{}` has no f32 rate, expected f32=FLOPS[,bf16=FLOPS]", text);
+  if (rates.f32FlopsPerSecond <= 0)
+    return invalid("rates: `{}` has no f32 rate, expected f32=FLOPS[,bf16=FLOPS]", text);
   return rates;
 }
 
@@ -119,18 +122,20 @@ StatusOr<Rates> calibrate(std::shared_ptr<const Backend> backend, const Compiler
   if (const char* stated = std::getenv("TEGULA_RATES"); stated && *stated) return parseRates(stated);
   TG_ASSIGN_OR_RETURN(auto device, Device::open(backend, 0, {.threads = 1}));
   const Target& t = compiler.target();
-  std::string key = fmt::format("{} {}|{}|{} {} {}|{}", backend->name(), device->info().name, device->info().features, t.name, t.cpu,
-                                fmt::join(t.features, ","), compiler.version());
+  std::string key = fmt::format("{} {}|{}|{} {} {}|{}", backend->name(), device->info().name, device->info().features,
+                                t.name, t.cpu, fmt::join(t.features, ","), compiler.version());
   std::string path = fmt::format("{}/rates-{}.txt", folder, toHex(hash128(key)));
   if (auto text = readFile(path); text.ok())
     if (auto rates = parseRates(*text); rates.ok()) return *rates;
   device.reset();
   TG_ASSIGN_OR_RETURN(Rates rates, measure(std::move(backend), compiler));
-  logInfo("calibrated {}: f32 {:.3g} FLOP/s, bf16 dot {:.3g} FLOP/s a core", t.name, rates.f32FlopsPerSecond, rates.bf16FlopsPerSecond);
+  logInfo("calibrated {}: f32 {:.3g} FLOP/s, bf16 dot {:.3g} FLOP/s a core", t.name, rates.f32FlopsPerSecond,
+          rates.bf16FlopsPerSecond);
   Status written = makeFolders(folder);
   if (written.ok())
     written = writeFileAtomically(
-        path, std::string_view(fmt::format("f32={:.6g},bf16={:.6g}\n", rates.f32FlopsPerSecond, rates.bf16FlopsPerSecond)));
+        path,
+        std::string_view(fmt::format("f32={:.6g},bf16={:.6g}\n", rates.f32FlopsPerSecond, rates.bf16FlopsPerSecond)));
   if (!written.ok()) logWarning("calibrate: {}: rates will be measured again next time", message(written));
   return rates;
 }

@@ -16,8 +16,8 @@ std::string sizeText(int64_t bytes) {
 StatusOr<Buffer> Context::allocate(int64_t bytes, std::string_view what) {
   if (limitBytes > 0 && bytes > limitBytes - usedBytes)
     return absl::ResourceExhaustedError(
-        fmt::format("memory: {} needs {}, {} of {} are in use: use a smaller batch, sequence or model", what, sizeText(bytes),
-                    sizeText(usedBytes), sizeText(limitBytes)));
+        fmt::format("memory: {} needs {}, {} of {} are in use: use a smaller batch, sequence or model", what,
+                    sizeText(bytes), sizeText(usedBytes), sizeText(limitBytes)));
   auto buffer = device->allocate(bytes);
   if (!buffer.ok()) return addContext(buffer.status(), what);
   usedBytes += bytes;

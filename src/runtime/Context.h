@@ -1,5 +1,5 @@
-// The device side of a session: what its plans share. States live here, outside plans; so does the one arena, which is as
-// large as the largest plan needs and whose growth makes older plans record their lists again.
+// The device side of a session: what its plans share. States live here, outside plans; so does the one arena, which is
+// as large as the largest plan needs and whose growth makes older plans record their lists again.
 #pragma once
 
 #include "hal/Device.h"

@@ -1,5 +1,5 @@
-// What a recording becomes: something that runs again and again. A PlanExecutable is a plan on the device, a HostExecutable the
-// whole graph on the reference evaluator (only where the session was told to fall back).
+// What a recording becomes: something that runs again and again. A PlanExecutable is a plan on the device, a
+// HostExecutable the whole graph on the reference evaluator (only where the session was told to fall back).
 #pragma once
 
 #include "graph/Plan.h"
@@ -25,14 +25,17 @@ public:
   virtual const TensorType& outputType(int i) const = 0;
   virtual const Plan* plan() const { return nullptr; }
   /// Best time of each step, see Session::stepSeconds.
-  virtual StatusOr<std::vector<double>> stepSeconds(int repeats) { return failed("profile: the host's evaluator has no steps"); }
+  virtual StatusOr<std::vector<double>> stepSeconds(int repeats) {
+    return failed("profile: the host's evaluator has no steps");
+  }
 };
 
 /// Every argument of every dispatch is resolved when the list is recorded; a run copies inputs, submits one list and
 /// waits. It allocates nothing and faults no page.
 class PlanExecutable final : public Executable {
 public:
-  /// Compiles missing kernels and reserves memory. Fails: a kernel that cannot be compiled; memory that does not suffice.
+  /// Compiles missing kernels and reserves memory. Fails: a kernel that cannot be compiled; memory that does not
+  /// suffice.
   static StatusOr<std::unique_ptr<PlanExecutable>> create(Context&, Plan, std::vector<InputBinding>);
   ~PlanExecutable() override;
   Status run(const Recording&) override;

@@ -10,8 +10,12 @@ Status HostExecutable::run(const Recording& r) {
   std::vector<HostArray> inputs;
   for (const InputBinding& in : inputs_) {
     switch (in.kind) {
-    case InputKind::Data: inputs.push_back(r.data[in.slot]); break;
-    case InputKind::Scalar: inputs.push_back(HostArray::scalar(in.type.dtype, r.scalars[in.slot].first)); break;
+    case InputKind::Data:
+      inputs.push_back(r.data[in.slot]);
+      break;
+    case InputKind::Scalar:
+      inputs.push_back(HostArray::scalar(in.type.dtype, r.scalars[in.slot].first));
+      break;
     case InputKind::State: {
       HostArray value(in.type);
       TG_RETURN_IF_ERROR(context_.states[in.slot].buffer.read(0, value.data(), in.type.sizeBytes()));

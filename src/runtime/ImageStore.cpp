@@ -76,13 +76,14 @@ std::optional<std::vector<uint8_t>> ImageStore::load(std::string_view key) const
     return std::nullopt;
   };
   if (text->size() < kHeaderBytes || std::memcmp(text->data(), kMagic, sizeof(kMagic)) != 0) return torn("no header");
-  uint64_t keyBytes = get64(text->data() + 8), imageBytes = get64(text->data() + 16), rest = text->size() - kHeaderBytes;
+  uint64_t keyBytes = get64(text->data() + 8), imageBytes = get64(text->data() + 16),
+           rest = text->size() - kHeaderBytes;
   if (keyBytes > rest || imageBytes != rest - keyBytes) return torn("cut short");
   std::string_view storedKey = std::string_view(*text).substr(kHeaderBytes, keyBytes);
   std::span<const uint8_t> image = bytesOf(std::string_view(*text).substr(kHeaderBytes + keyBytes));
   Hash128 sum = checksum(storedKey, image);
   if (sum.high != get64(text->data() + 24) || sum.low != get64(text->data() + 32)) return torn("checksum");
-  if (storedKey != key) return std::nullopt; // another key of the same hash
+  if (storedKey != key) return std::nullopt;     // another key of the same hash
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // young again; failing to say so costs an early eviction at worst
   return std::vector<uint8_t>(image.begin(), image.end());
 }

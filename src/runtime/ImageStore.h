@@ -11,8 +11,9 @@
 //   | K     | the key: two keys of one hash are told apart      |
 //   | N     | the image                                         |
 //
-// Writers write aside and rename, so readers see nothing or a whole file; a file torn by a crash fails its checksum, is removed
-// and counts as absent. Reading a file makes it young; trim() removes the oldest until the folder is within its limit.
+// Writers write aside and rename, so readers see nothing or a whole file; a file torn by a crash fails its checksum, is
+// removed and counts as absent. Reading a file makes it young; trim() removes the oldest until the folder is within its
+// limit.
 // Threads: all functions may be called from any thread and process.
 #pragma once
 

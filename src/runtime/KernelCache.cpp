@@ -14,8 +14,8 @@ KernelCache::KernelCache(DeviceRef device, const Compiler& compiler, ImageStore 
 
 std::string KernelCache::diskKey(const KernelSource& source) const {
   const Target& t = compiler_.target();
-  return fmt::format("compiler {}\nformat {}\ntarget {} {} {} {}\n{}", compiler_.version(), t.codeFormat, t.name, t.triple, t.cpu,
-                     fmt::join(t.features, ","), source.key);
+  return fmt::format("compiler {}\nformat {}\ntarget {} {} {} {}\n{}", compiler_.version(), t.codeFormat, t.name,
+                     t.triple, t.cpu, fmt::join(t.features, ","), source.key);
 }
 
 void KernelCache::run(Job& job) const {
@@ -41,7 +41,8 @@ void KernelCache::run(Job& job) const {
     return;
   }
   job.kernel = std::move(*kernel);
-  if (Status s = store_.store(key, image->bytes); !s.ok()) logWarning("kernel cache: {}: going on without it", message(s));
+  if (Status s = store_.store(key, image->bytes); !s.ok())
+    logWarning("kernel cache: {}: going on without it", message(s));
 }
 
 StatusOr<std::vector<const Kernel*>> KernelCache::get(std::span<const KernelRef> kernels) {

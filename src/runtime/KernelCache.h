@@ -1,7 +1,7 @@
 // Kernels of a session: loaded ones by key, then the disk cache, then the compiler on all cores.
 //
-// The disk key is everything the code depends on: the kernel's key (structure, types, layout classes, pinned values, schedule), the
-// target with its features, the code format and the compiler's version. Extents are not in it.
+// The disk key is everything the code depends on: the kernel's key (structure, types, layout classes, pinned values,
+// schedule), the target with its features, the code format and the compiler's version. Extents are not in it.
 //
 // Threads: belongs to its session's thread; compiling happens on threads of its own, which end before a call returns.
 #pragma once

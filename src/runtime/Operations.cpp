@@ -27,12 +27,13 @@ TypeId Operations::typeId(const TensorType& type) {
   return it->second;
 }
 
-int32_t Operations::find(uint64_t hash, NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) const {
+int32_t Operations::find(uint64_t hash, NameSpace space, Symbol op, std::span<const TypeId> operands,
+                         const Attributes& attrs) const {
   auto it = firstWithHash_.find(hash);
   for (int32_t i = it == firstWithHash_.end() ? -1 : it->second; i >= 0; i = operations_[i].nextWithHash) {
     const Operation& o = operations_[i];
-    if (o.nameSpace == space && o.op == op && std::equal(o.operands.begin(), o.operands.end(), operands.begin(), operands.end()) &&
-        o.given == attrs)
+    if (o.nameSpace == space && o.op == op &&
+        std::equal(o.operands.begin(), o.operands.end(), operands.begin(), operands.end()) && o.given == attrs)
       return i;
   }
   return -1;
@@ -46,14 +47,16 @@ int32_t Operations::insert(uint64_t hash, Operation o) {
   return number;
 }
 
-StatusOr<int32_t> Operations::apply(NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
+StatusOr<int32_t> Operations::apply(NameSpace space, Symbol op, std::span<const TypeId> operands,
+                                    const Attributes& attrs) {
   uint64_t hash = hashOf(space, op, operands, attrs);
   if (int32_t known = find(hash, space, op, operands, attrs); known >= 0) return known;
   TG_ASSIGN_OR_RETURN(Operation o, infer(space, op, operands, attrs));
   return insert(hash, std::move(o));
 }
 
-StatusOr<Operation> Operations::infer(NameSpace space, Symbol op, std::span<const TypeId> operands, const Attributes& attrs) {
+StatusOr<Operation> Operations::infer(NameSpace space, Symbol op, std::span<const TypeId> operands,
+                                      const Attributes& attrs) {
   Operation o;
   o.nameSpace = space;
   o.op = op;
@@ -71,7 +74,8 @@ StatusOr<Operation> Operations::infer(NameSpace space, Symbol op, std::span<cons
     o.complete = attrs;
     absl::InlinedVector<TensorType, 4> types;
     for (TypeId t : operands) {
-      if (t == kAbsentType) return invalid("{}: operand {} is absent, a primitive needs all of them", op.text(), types.size());
+      if (t == kAbsentType)
+        return invalid("{}: operand {} is absent, a primitive needs all of them", op.text(), types.size());
       types.push_back(types_[t]);
     }
     TG_ASSIGN_OR_RETURN(results, primitive->infer({types.data(), types.size()}, attrs));

@@ -1,5 +1,5 @@
-// Operations a session has met: an operator with attributes, applied to operands of known types, whose result types were
-// inferred once. Recording an operation again is one hash look-up; types are small integers here.
+// Operations a session has met: an operator with attributes, applied to operands of known types, whose result types
+// were inferred once. Recording an operation again is one hash look-up; types are small integers here.
 //
 // Threads: belongs to its session's thread.
 #pragma once

@@ -11,8 +11,8 @@
 namespace tegula {
 namespace {
 
-constexpr int64_t kAlign = 64;       // of a value in the staging buffer: a cache line and a full vector
-constexpr uint8_t kPoison = 0xa5;    // of the arena before a checked run
+constexpr int64_t kAlign = 64;        // of a value in the staging buffer: a cache line and a full vector
+constexpr uint8_t kPoison = 0xa5;     // of the arena before a checked run
 constexpr int64_t kGuardBytes = 4096; // past the arena, in a checked run
 
 int64_t place(int64_t& end, int64_t bytes) {
@@ -31,7 +31,8 @@ void encodeScalar(double value, DType d, void* destination) {
   });
 }
 
-StatusOr<std::unique_ptr<PlanExecutable>> PlanExecutable::create(Context& context, Plan plan, std::vector<InputBinding> inputs) {
+StatusOr<std::unique_ptr<PlanExecutable>> PlanExecutable::create(Context& context, Plan plan,
+                                                                 std::vector<InputBinding> inputs) {
   if (plan.inputs.size() != inputs.size())
     return internal("plan: it has {} inputs, the recording {}", plan.inputs.size(), inputs.size());
   std::unique_ptr<PlanExecutable> e(new PlanExecutable(context, std::move(plan), std::move(inputs)));
@@ -48,7 +49,8 @@ Status PlanExecutable::layOut() {
   for (const InputBinding& in : inputs_)
     inputOffsets_.push_back(in.kind == InputKind::State ? -1 : place(bytes, in.type.sizeBytes()));
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    bool own = plan_.outputPlaces[i].space == BufferRef::Space::Output && plan_.outputPlaces[i].index == static_cast<int32_t>(i);
+    bool own = plan_.outputPlaces[i].space == BufferRef::Space::Output &&
+               plan_.outputPlaces[i].index == static_cast<int32_t>(i);
     outputOffsets_.push_back(own ? place(bytes, plan_.outputs[i].sizeBytes()) : -1);
   }
   for (const HostArray& c : plan_.constants) constantOffsets_.push_back(place(bytes, c.type().sizeBytes()));
@@ -75,8 +77,10 @@ tg_binding PlanExecutable::resolve(const BufferRef& ref) const {
     tg_binding b = resolve(target);
     return {b.buffer, b.offset + ref.offsetBytes};
   }
-  case BufferRef::Space::Constant: return {staging_.handle(), constantOffsets_[ref.index] + ref.offsetBytes};
-  case BufferRef::Space::Arena: break;
+  case BufferRef::Space::Constant:
+    return {staging_.handle(), constantOffsets_[ref.index] + ref.offsetBytes};
+  case BufferRef::Space::Arena:
+    break;
   }
   return {context_.arena.handle(), ref.offsetBytes};
 }
@@ -88,8 +92,8 @@ Status PlanExecutable::appendStep(CommandList& list, const PlanStep& step, std::
   std::vector<tg_segment> segments;
   const tg_binding* next = bindings.data();
   for (const Segment& s : step.segments) {
-    segments.push_back({next, s.scalars.data(), static_cast<int32_t>(s.bindings.size()), static_cast<int32_t>(s.scalars.size()),
-                        s.items});
+    segments.push_back({next, s.scalars.data(), static_cast<int32_t>(s.bindings.size()),
+                        static_cast<int32_t>(s.scalars.size()), s.items});
     next += s.bindings.size();
   }
   tg_dispatch d{};
@@ -165,8 +169,8 @@ StatusOr<std::vector<double>> PlanExecutable::stepSeconds(int repeats) {
   return best;
 }
 
-/// Poisons the arena, runs, and compares what was written with what was planned: nothing past the arena's end, nothing outside the
-/// planned places.
+/// Poisons the arena, runs, and compares what was written with what was planned: nothing past the arena's end, nothing
+/// outside the planned places.
 Status PlanExecutable::runChecked() {
   std::vector<uint8_t> bytes(context_.arena.sizeBytes(), kPoison);
   auto size = static_cast<int64_t>(bytes.size());

@@ -1,4 +1,5 @@
-// Recording nodes. The hash is a chain over everything that was appended, so the key of a recording is ready when it ends.
+// Recording nodes. The hash is a chain over everything that was appended, so the key of a recording is ready when it
+// ends.
 #include "runtime/Recorder.h"
 
 #include <bit>
@@ -74,7 +75,8 @@ StatusOr<Value> Recorder::valueOf(const Tensor& t, std::string_view user, int op
   if (t.session_ != session_) return invalid("{}: operand {} belongs to another session", user, operand);
   if (t.node_ == kPoisoned) return invalid("{}: operand {} carries an earlier error", user, operand);
   if (t.recording_ != static_cast<uint16_t>(number_))
-    return invalid("{}: operand {} was recorded before the last evaluate(): record it again, or read its value and give it as input",
+    return invalid("{}: operand {} was recorded before the last evaluate(): record it again, or read its value and "
+                   "give it as input",
                    user, operand);
   return rawValue(t);
 }
@@ -123,8 +125,10 @@ Tensor Recorder::numberLike(const Tensor& t, double value) {
   if (known.number == number_) return handle(known.value.node, known.value.result);
   const TensorType& type = operations_.type(wanted);
   AttrValue number = value;
-  if (type.dtype == DType::Bool) number = value != 0;
-  else if (isInteger(type.dtype)) number = static_cast<int64_t>(value);
+  if (type.dtype == DType::Bool)
+    number = value != 0;
+  else if (isInteger(type.dtype))
+    number = static_cast<int64_t>(value);
   Tensor result = apply(NameSpace::Primitives, constant, {}, {{valueName, number}, {dtypeName, type.dtype}});
   if (result.node_ >= 0 && type.shape.rank() > 0)
     result = apply(NameSpace::Primitives, broadcast, {&result, 1}, {{shapeName, type.shape}, {axesName, Shape{}}});
@@ -132,12 +136,15 @@ Tensor Recorder::numberLike(const Tensor& t, double value) {
   return result;
 }
 
-void Recorder::applyAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs, std::vector<Tensor>& results) {
+void Recorder::applyAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs,
+                        std::vector<Tensor>& results) {
   results.clear();
   int32_t node = applyNode(NameSpace::Library, op, inputs, attrs);
   size_t count = 1;
-  if (const OperatorInfo* info = library_->find(op)) count = info->results; // residuals are for its @grad only
-  else if (node >= 0) count = operations_[recording().nodes[node].operation].results.size();
+  if (const OperatorInfo* info = library_->find(op))
+    count = info->results; // residuals are for its @grad only
+  else if (node >= 0)
+    count = operations_[recording().nodes[node].operation].results.size();
   for (size_t i = 0; i < count; ++i) results.push_back(handle(node, node < 0 ? 0 : static_cast<int>(i)));
 }
 
@@ -181,7 +188,8 @@ void Recorder::assign(int32_t state, const TensorType& wanted, std::string_view 
     return;
   }
   if (type(recording(), *v) != wanted) {
-    poison(invalid("assign {}: the value is {}, the state {}", name, toString(type(recording(), *v)), toString(wanted)));
+    poison(
+        invalid("assign {}: the value is {}, the state {}", name, toString(type(recording(), *v)), toString(wanted)));
     return;
   }
   read(state, wanted, name); // an assigned state is an input of the graph, read or not
@@ -225,8 +233,8 @@ void Recorder::next() {
   recording().clear();
 }
 
-StatusOr<Graph> Recorder::graph(const Recording& r, std::span<const Value> results, std::span<const std::string> stateNames,
-                                std::vector<int32_t>& inputNodes) const {
+StatusOr<Graph> Recorder::graph(const Recording& r, std::span<const Value> results,
+                                std::span<const std::string> stateNames, std::vector<int32_t>& inputNodes) const {
   std::vector<bool> needed(r.nodes.size());
   for (Value v : results) needed[v.node] = true;
   for (const RecordedAssign& a : r.assigns) needed[a.value.node] = true;
@@ -240,7 +248,8 @@ StatusOr<Graph> Recorder::graph(const Recording& r, std::span<const Value> resul
   for (const RecordedAssign& a : r.assigns) inputOfState[a.state] = -2;
   for (size_t i = 0; i < r.nodes.size(); ++i) {
     const Operation& o = operations_[r.nodes[i].operation];
-    if (o.kind == Node::Kind::Input && o.input == InputKind::State && inputOfState[r.nodes[i].slot] == -2) needed[i] = true;
+    if (o.kind == Node::Kind::Input && o.input == InputKind::State && inputOfState[r.nodes[i].slot] == -2)
+      needed[i] = true;
   }
 
   Graph g(library_);
@@ -281,7 +290,8 @@ StatusOr<Graph> Recorder::graph(const Recording& r, std::span<const Value> resul
     }
   }
   for (Value v : results) g.outputs().push_back(values[v.node][v.result]);
-  for (const RecordedAssign& a : r.assigns) g.assigns().push_back({inputOfState[a.state], values[a.value.node][a.value.result]});
+  for (const RecordedAssign& a : r.assigns)
+    g.assigns().push_back({inputOfState[a.state], values[a.value.node][a.value.result]});
   return g;
 }
 

@@ -1,8 +1,9 @@
 // The recording behind lazy tensors: nodes in a reused arena and a structural hash that grows with them.
 //
-// A recorded node is four integers and its operands; equal programs give equal integers, so looking a plan up is comparing
-// two arrays. Inputs are numbered in order of first use; data, host scalars and addresses are never part of the key, states
-// are by number. evaluate() ends a recording; the one before it is kept, so that its results can still be read.
+// A recorded node is four integers and its operands; equal programs give equal integers, so looking a plan up is
+// comparing two arrays. Inputs are numbered in order of first use; data, host scalars and addresses are never part of
+// the key, states are by number. evaluate() ends a recording; the one before it is kept, so that its results can still
+// be read.
 //
 // Steady state: once the arrays have grown to a program's size, recording it allocates nothing.
 #pragma once
@@ -76,8 +77,8 @@ public:
   void next();
   Tensor poison(Status);
 
-  /// The graph that computes `results` and the recording's assignments, without what neither needs. inputs[i] of the graph is
-  /// recorded node inputNodes[i].
+  /// The graph that computes `results` and the recording's assignments, without what neither needs. inputs[i] of the
+  /// graph is recorded node inputNodes[i].
   StatusOr<Graph> graph(const Recording&, std::span<const Value> results, std::span<const std::string> stateNames,
                         std::vector<int32_t>& inputNodes) const;
   Operations& operations() { return operations_; }

@@ -28,7 +28,8 @@ struct CachedPlan {
   }
 };
 
-/// Plans kept at most: text generation and odd last batches make one for every set of extents, a training run needs a handful.
+/// Plans kept at most: text generation and odd last batches make one for every set of extents, a training run needs a
+/// handful.
 constexpr size_t kMostPlans = 64;
 
 uint64_t combine(uint64_t h, uint64_t x) { return (h ^ x) * 0x9e3779b97f4a7c15ull + (h >> 31); }
@@ -93,7 +94,8 @@ namespace {
 /// Refuses a device that does not take what the compiler makes.
 Status checkFormat(const Device& device, const Target& target) {
   if (device.takesFormat(target.codeFormat)) return OkStatus();
-  return unsupported("device {}: it does not take code of format {}, which target {} has: run with fallback = \"host\" or choose another "
+  return unsupported("device {}: it does not take code of format {}, which target {} has: run with fallback = \"host\" "
+                     "or choose another "
                      "device",
                      device.backend().name(), target.codeFormat, target.name);
 }
@@ -113,20 +115,24 @@ StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options
       if (rates->bf16FlopsPerSecond > 0) target.bf16FlopsPerSecond = rates->bf16FlopsPerSecond;
       compiler = Compiler::create(target, library);
     } else {
-      logWarning("calibrate: {}: going on without measured rates (no MFU, no bf16 dot instruction)", message(rates.status()));
+      logWarning("calibrate: {}: going on without measured rates (no MFU, no bf16 dot instruction)",
+                 message(rates.status()));
     }
   }
   if (!compiler.ok() && !host) return compiler.status();
   std::unique_ptr<Compiler> made;
-  if (compiler.ok()) made = std::move(*compiler);
-  else logWarning("no compiler for {}: {}", target.name, message(compiler.status()));
+  if (compiler.ok())
+    made = std::move(*compiler);
+  else
+    logWarning("no compiler for {}: {}", target.name, message(compiler.status()));
   TG_ASSIGN_OR_RETURN(auto session, create(options, std::move(library), std::move(made)));
   session->impl_->target = target;
   session->impl_->target.threads = session->impl_->context.device->info().threads;
   return session;
 }
 
-StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options, std::shared_ptr<const OperatorLibrary> library,
+StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options,
+                                                   std::shared_ptr<const OperatorLibrary> library,
                                                    std::unique_ptr<Compiler> compiler) {
   auto impl = std::make_unique<Impl>();
   impl->options = options;
@@ -134,7 +140,8 @@ StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options
   TG_ASSIGN_OR_RETURN(auto backend, Backend::load(options.device));
   TG_RETURN_IF_ERROR(impl->open(std::move(backend)));
   bool host = options.fallback == SessionOptions::Fallback::Host;
-  Status usable = compiler ? checkFormat(*impl->context.device, compiler->target()) : unsupported("there is no compiler for it");
+  Status usable =
+      compiler ? checkFormat(*impl->context.device, compiler->target()) : unsupported("there is no compiler for it");
   if (!usable.ok()) {
     if (!host) return usable;
     impl->noCompiler = message(usable);
@@ -163,8 +170,10 @@ Tensor Session::scalar(double value, DType dtype) { return impl_->recorder->scal
 Tensor Session::constant(double value, DType dtype) {
   static const Symbol op("constant"), valueName("value"), dtypeName("dtype");
   AttrValue number = value;
-  if (dtype == DType::Bool) number = value != 0;
-  else if (isInteger(dtype)) number = static_cast<int64_t>(value);
+  if (dtype == DType::Bool)
+    number = value != 0;
+  else if (isInteger(dtype))
+    number = static_cast<int64_t>(value);
   return impl_->recorder->apply(NameSpace::Primitives, op, {}, {{valueName, number}, {dtypeName, dtype}});
 }
 
@@ -208,7 +217,8 @@ StatusOr<HostArray> Session::fetchState(int32_t state) {
 Status Session::storeState(int32_t state, const HostArray& array) {
   const State& s = impl_->context.states[state];
   if (array.type() != s.type)
-    return invalid("{}: a value of type {} was given, the state is {}", s.name, toString(array.type()), toString(s.type));
+    return invalid("{}: a value of type {} was given, the state is {}", s.name, toString(array.type()),
+                   toString(s.type));
   if (!s.buffer) return failed("{}: there was no memory for this state", s.name);
   HostArray values = array.contiguous();
   return s.buffer.write(0, values.data(), s.type.sizeBytes());
@@ -245,7 +255,8 @@ StatusOr<CachedPlan*> Session::Impl::plan() {
   uint64_t key = r.hash;
   for (Value v : wanted) key = combine(key, uint64_t(uint32_t(v.node)) << 32 | uint32_t(v.result));
   for (const RecordedAssign& a : r.assigns)
-    key = combine(combine(key, static_cast<uint64_t>(a.state)), uint64_t(uint32_t(a.value.node)) << 32 | uint32_t(a.value.result));
+    key = combine(combine(key, static_cast<uint64_t>(a.state)),
+                  uint64_t(uint32_t(a.value.node)) << 32 | uint32_t(a.value.result));
   if (auto known = plans.find(key); known != plans.end())
     for (auto& candidate : known->second)
       if (candidate->matches(r, wanted)) {
@@ -255,8 +266,8 @@ StatusOr<CachedPlan*> Session::Impl::plan() {
   if (planCount >= kMostPlans) forgetOldestPlan();
   TG_ASSIGN_OR_RETURN(auto executable, build(r));
   auto& candidates = plans[key];
-  candidates.push_back(
-      std::make_unique<CachedPlan>(CachedPlan{r.nodes, r.operands, wanted, r.assigns, std::move(executable), evaluations}));
+  candidates.push_back(std::make_unique<CachedPlan>(
+      CachedPlan{r.nodes, r.operands, wanted, r.assigns, std::move(executable), evaluations}));
   ++planCount;
   ++stats.plansMade;
   return candidates.back().get();
@@ -286,8 +297,8 @@ StatusOr<std::unique_ptr<Executable>> Session::Impl::buildPlan(const Graph& grap
   logDebug("{}", plan.text());
   size_t steps = plan.steps.size();
   TG_ASSIGN_OR_RETURN(auto executable, PlanExecutable::create(context, std::move(plan), std::move(inputs)));
-  logInfo("plan: {} nodes became {} steps in {:.3f} s, kernels and memory took {:.3f} s", graph.nodes().size(), steps, planned,
-          seconds() - planned);
+  logInfo("plan: {} nodes became {} steps in {:.3f} s, kernels and memory took {:.3f} s", graph.nodes().size(), steps,
+          planned, seconds() - planned);
   return std::unique_ptr<Executable>(std::move(executable));
 }
 
@@ -304,7 +315,8 @@ StatusOr<std::unique_ptr<Executable>> Session::Impl::build(const Recording& r) {
   int64_t operations = 0;
   for (const Node& n : graph.nodes()) operations += n.kind != Node::Kind::Input;
   stats.kernelsReference += operations;
-  logWarning("fallback: {} operations run on the host's reference evaluator, thousands of times slower than compiled code, because: {}",
+  logWarning("fallback: {} operations run on the host's reference evaluator, thousands of times slower than compiled "
+             "code, because: {}",
              operations, message(executable.status()));
   return std::unique_ptr<Executable>(std::make_unique<HostExecutable>(context, std::move(graph), std::move(inputs)));
 }
@@ -345,7 +357,8 @@ namespace {
 /// Which output of the last plan a handle names.
 StatusOr<int> outputIndex(const Recorder& recorder, const CachedPlan* last, const Tensor& t) {
   if (!last || !t.present() || !recorder.isLast(t))
-    return failed("value: the tensor is not a result of the last evaluate(): give it to evaluate() and read it before the next one");
+    return failed("value: the tensor is not a result of the last evaluate(): give it to evaluate() and read it before "
+                  "the next one");
   auto it = std::find(last->results.begin(), last->results.end(), Recorder::rawValue(t));
   if (it == last->results.end()) return failed("value: the tensor was not among the results of the last evaluate()");
   return static_cast<int>(it - last->results.begin());
@@ -395,7 +408,8 @@ StatusOr<std::vector<double>> Session::stepSeconds(int repeats) {
 }
 std::string Session::kernelLine() const {
   const SessionStats& s = impl_->stats;
-  return fmt::format("kernels: compiled {}, from cache {}, reference {}", s.kernelsCompiled, s.kernelsFromCache, s.kernelsReference);
+  return fmt::format("kernels: compiled {}, from cache {}, reference {}", s.kernelsCompiled, s.kernelsFromCache,
+                     s.kernelsReference);
 }
 const Target& Session::target() const { return impl_->target; }
 const Compiler& Session::compiler() const {
@@ -406,7 +420,8 @@ std::shared_ptr<const OperatorLibrary> Session::library() const { return impl_->
 
 StatusOr<double> Session::peakFlops(DType compute) {
   const Target& t = impl_->target;
-  if (!t.f32FlopsPerSecond) return failed("peak rates of {} were not measured: see the log of this session's start", t.name);
+  if (!t.f32FlopsPerSecond)
+    return failed("peak rates of {} were not measured: see the log of this session's start", t.name);
   double core = *t.f32FlopsPerSecond;
   if (compute == DType::BF16 && t.bf16DotIsFast()) core = *t.bf16FlopsPerSecond;
   return core * impl_->context.device->info().threads;

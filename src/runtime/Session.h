@@ -19,7 +19,7 @@ struct SessionOptions {
   int threads = 0;            // 0: TEGULA_THREADS, else the cores this process may use
   PrecisionPolicy precision;
   enum class Fallback { Error, Host } fallback = Fallback::Error;
-  std::string cacheFolder;    // empty: TEGULA_CACHE, else $XDG_CACHE_HOME/tegula, else ~/.cache/tegula
+  std::string cacheFolder; // empty: TEGULA_CACHE, else $XDG_CACHE_HOME/tegula, else ~/.cache/tegula
   int64_t cacheLimitBytes = int64_t(1) << 30;
   int64_t memoryLimitBytes = 0; // of all device buffers; 0: what the device has
   bool checkArena = false;      // inspect the arena after every run (slow): also TEGULA_CHECK_ARENA=1
@@ -30,26 +30,28 @@ struct SessionStats {
   int64_t distinctKernels = 0; // of the last plan evaluated
   int64_t arenaBytes = 0, stateBytes = 0, peakBytes = 0;
   int64_t arenaUsedBytes = 0; // of the last checked run: highest byte written, and one
-  double planFlops = 0; // matrix-product flops of the last plan evaluated
+  double planFlops = 0;       // matrix-product flops of the last plan evaluated
 };
 
 class Session {
 public:
   static StatusOr<std::unique_ptr<Session>> create(const SessionOptions&);
-  /// With a compiler and operators of the caller (test doubles, several sessions on one library). Not calibrated; `compiler` may be null,
-  /// then everything needs Fallback::Host.
+  /// With a compiler and operators of the caller (test doubles, several sessions on one library). Not calibrated;
+  /// `compiler` may be null, then everything needs Fallback::Host.
   static StatusOr<std::unique_ptr<Session>> create(const SessionOptions&, std::shared_ptr<const OperatorLibrary>,
                                                    std::unique_ptr<Compiler> compiler);
   ~Session();
 
-  /// Data for one evaluation: copied into a device buffer when a plan that uses it runs. The array must stay unchanged until then.
+  /// Data for one evaluation: copied into a device buffer when a plan that uses it runs. The array must stay unchanged
+  /// until then.
   Tensor input(const HostArray&);
   /// A host scalar that may differ at every step (learning rate, step); never part of a plan's key.
   Tensor scalar(double value, DType = DType::F32);
   /// An attribute-like constant, part of the plan's key.
   Tensor constant(double value, DType = DType::F32);
 
-  /// State: a persistent buffer, initialised from `initial`; where there is no memory for it, evaluate() says so. `read` records a use of it, `assign` its only mutation.
+  /// State: a persistent buffer, initialised from `initial`; where there is no memory for it, evaluate() says so.
+  /// `read` records a use of it, `assign` its only mutation.
   int32_t addState(std::string name, const HostArray& initial);
   Tensor read(int32_t state);
   void assign(int32_t state, const Tensor& value);
@@ -60,8 +62,8 @@ public:
   /// Module path prefix of what is recorded from here on ("layers.0"); see Scope.
   void pushScope(std::string_view name);
   void popScope();
-  /// A number for a random primitive recorded here: a hash of the module path and of how many were asked for at it in this
-  /// recording, so that it is the same at every step, on every rank and for any number of threads.
+  /// A number for a random primitive recorded here: a hash of the module path and of how many were asked for at it in
+  /// this recording, so that it is the same at every step, on every rank and for any number of threads.
   int64_t randomStream();
 
   /// Runs one plan for `results` and all pending assignments, then starts a new recording; `results` can be read
@@ -77,8 +79,8 @@ public:
 
   const SessionStats& stats() const;
   const Plan* lastPlan() const;
-  /// Runs the last plan `repeats` times with the inputs it has, each step alone, and gives the best time of each step in
-  /// seconds. For profiles: states advance. Fails: the last evaluation ran on the host.
+  /// Runs the last plan `repeats` times with the inputs it has, each step alone, and gives the best time of each step
+  /// in seconds. For profiles: states advance. Fails: the last evaluation ran on the host.
   StatusOr<std::vector<double>> stepSeconds(int repeats);
   /// "kernels: compiled 41, from cache 0, reference 0", counted since the session began
   std::string kernelLine() const;

@@ -108,7 +108,8 @@ Tensor slice(const Tensor& t, int axis, int64_t begin, int64_t end) {
   }
   int64_t from = begin < 0 ? begin + s[i] : begin, to = end < 0 ? end + s[i] : end;
   if (from < 0 || to > s[i] || from > to)
-    return t.session().recorder().poison(invalid("slice: elements {} to {} were asked for of an axis of {}", begin, end, s[i]));
+    return t.session().recorder().poison(
+        invalid("slice: elements {} to {} were asked for of an axis of {}", begin, end, s[i]));
   Shape first, count = s, stride;
   for (int k = 0; k < s.rank(); ++k) {
     first.push_back(k == i ? from : 0);

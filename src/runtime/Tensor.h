@@ -1,5 +1,6 @@
 // Lazy tensors: the one way to build graphs. An operation records a node in the session's arena and returns a handle;
-// nothing is computed until a value is asked for, and then the results asked for and all state assignments run as one plan.
+// nothing is computed until a value is asked for, and then the results asked for and all state assignments run as one
+// plan.
 //
 //   Session& s = …;
 //   Tensor x = s.input(batch), w = s.read(weight);
@@ -7,9 +8,9 @@
 //   TG_RETURN_IF_ERROR(s.evaluate({{y}}));    s.value(y) …
 //
 // Errors: recording never throws; a type error poisons the result, and evaluate() reports the first one with its scope.
-// Lifetime: a handle is good until the next evaluate(), which runs what was recorded and starts a new recording. After it,
-// the handles given to evaluate() can be read (Session::value) until the following one. Using an older handle is an error.
-// Threads: a Session and its tensors belong to one thread.
+// Lifetime: a handle is good until the next evaluate(), which runs what was recorded and starts a new recording. After
+// it, the handles given to evaluate() can be read (Session::value) until the following one. Using an older handle is an
+// error. Threads: a Session and its tensors belong to one thread.
 #pragma once
 
 #include "primitives/Attributes.h"

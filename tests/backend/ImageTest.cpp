@@ -8,9 +8,9 @@
 namespace tegula {
 namespace {
 
-using ::testing::HasSubstr;
 using test::addImage;
 using test::sealed;
+using ::testing::HasSubstr;
 
 class ImageLoader : public ::testing::Test {
 protected:
@@ -43,7 +43,8 @@ TEST_F(ImageLoader, refusesEveryTruncation) {
   EXPECT_THAT(refusal(longer), HasSubstr("should have 8192 bytes but has 8193"));
 }
 
-/// Past the header the checksum sees every byte; of the header, the fields before the layout are compared with what they must be.
+/// Past the header the checksum sees every byte; of the header, the fields before the layout are compared with what
+/// they must be.
 TEST_F(ImageLoader, refusesEveryFlippedByte) {
   auto image = addImage();
   auto flipped = [&](size_t i) {

@@ -124,7 +124,8 @@ TEST_F(Lists, refusals) {
   EXPECT_TRUE(rig.add(list, a, a, 1, 8, 0, {0}).ok());
   int64_t addend = 0;
   tg_binding outside[] = {{a.handle(), 0}, {a.handle(), 65}};
-  EXPECT_THAT(std::string(message(rig.append(list, {{outside, &addend, 2, 1, 1}}, 0))), HasSubstr("offset 65 of a buffer of 64 bytes"));
+  EXPECT_THAT(std::string(message(rig.append(list, {{outside, &addend, 2, 1, 1}}, 0))),
+              HasSubstr("offset 65 of a buffer of 64 bytes"));
   EXPECT_THAT(std::string(message(rig.queue.execute(list))), HasSubstr("not finished"));
   ASSERT_TRUE(list.finish().ok());
   EXPECT_FALSE(list.finish().ok());

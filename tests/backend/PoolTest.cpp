@@ -1,8 +1,8 @@
 // The worker pool: every item exactly once, whatever the numbers; turns between callers; no lost wake-up under stress.
 #include "sdk/WorkerPool.h"
 
-#include <gtest/gtest.h>
 #include <ctime>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace tegula::sdk {
@@ -16,7 +16,8 @@ struct Counts {
     auto& c = *static_cast<Counts*>(context);
     for (int64_t i = begin; i < end; ++i) c.seen[i].fetch_add(1, std::memory_order_relaxed);
     int worst = c.worstWorker.load();
-    while (worker > worst && !c.worstWorker.compare_exchange_weak(worst, worker)) {}
+    while (worker > worst && !c.worstWorker.compare_exchange_weak(worst, worker)) {
+    }
   }
 };
 
@@ -28,8 +29,8 @@ TEST(WorkerPool, everyItemOnceForOddCounts) {
         Counts counts(items);
         pool.run({items, chunks, threads, &Counts::work, &counts});
         for (int64_t i = 0; i < items; ++i)
-          ASSERT_EQ(counts.seen[i].load(), 1) << "item " << i << " of " << items << ", " << chunks << " chunks, " << threads
-                                              << " threads";
+          ASSERT_EQ(counts.seen[i].load(), 1)
+              << "item " << i << " of " << items << ", " << chunks << " chunks, " << threads << " threads";
         ASSERT_LT(counts.worstWorker.load(), threads);
       }
   }
@@ -38,7 +39,9 @@ TEST(WorkerPool, everyItemOnceForOddCounts) {
 TEST(WorkerPool, widthOneStaysOnTheCaller) {
   WorkerPool pool(4);
   std::thread::id caller = std::this_thread::get_id(), ran{};
-  pool.run({100, 10, 1, [](void* c, int64_t, int64_t, int) { *static_cast<std::thread::id*>(c) = std::this_thread::get_id(); }, &ran});
+  pool.run({100, 10, 1,
+            [](void* c, int64_t, int64_t, int) { *static_cast<std::thread::id*>(c) = std::this_thread::get_id(); },
+            &ran});
   EXPECT_EQ(ran, caller);
 }
 

@@ -1,5 +1,6 @@
-// A hand-made code image for tests of loaders and lists: out[i] = in[i] + scalars[0] on 64-bit integers, one element a work
-// item, through the worker's scratch. Machine code of x86-64 without vector registers, so it needs no instruction-set bit.
+// A hand-made code image for tests of loaders and lists: out[i] = in[i] + scalars[0] on 64-bit integers, one element a
+// work item, through the worker's scratch. Machine code of x86-64 without vector registers, so it needs no
+// instruction-set bit.
 //
 //   mov rax,[rdi]; mov rdi,[rdi+8]
 //   loop: r9 = [rsi] + [rax+8*rdx]; [r8] = r9; r9 = [r8]; [rdi+8*rdx] = r9; inc rdx; cmp rcx,rdx; jne loop
@@ -25,9 +26,10 @@ inline std::vector<uint8_t> sealed(tg_cpu_image_header header, std::vector<uint8
 }
 
 inline std::vector<uint8_t> addImage(uint64_t isa = 0) {
-  static constexpr uint8_t code[] = {0x48, 0x39, 0xca, 0x7d, 0x24, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x7f, 0x08, 0x0f, 0x1f,
-                                     0x40, 0x00, 0x4c, 0x8b, 0x0e, 0x4c, 0x03, 0x0c, 0xd0, 0x4d, 0x89, 0x08, 0x4d, 0x8b,
-                                     0x08, 0x4c, 0x89, 0x0c, 0xd7, 0x48, 0xff, 0xc2, 0x48, 0x39, 0xd1, 0x75, 0xe7, 0xc3};
+  static constexpr uint8_t code[] = {0x48, 0x39, 0xca, 0x7d, 0x24, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x7f,
+                                     0x08, 0x0f, 0x1f, 0x40, 0x00, 0x4c, 0x8b, 0x0e, 0x4c, 0x03, 0x0c,
+                                     0xd0, 0x4d, 0x89, 0x08, 0x4d, 0x8b, 0x08, 0x4c, 0x89, 0x0c, 0xd7,
+                                     0x48, 0xff, 0xc2, 0x48, 0x39, 0xd1, 0x75, 0xe7, 0xc3};
   tg_cpu_image_header h{};
   h.magic = TG_CPU_IMAGE_MAGIC;
   h.version = TG_CPU_IMAGE_VERSION;

@@ -1,4 +1,5 @@
-// Plugins built out of tree, from include/ and backends/ alone, and loaded by path; politely refused when something is wrong.
+// Plugins built out of tree, from include/ and backends/ alone, and loaded by path; politely refused when something is
+// wrong.
 #include "../backend/TestImage.h"
 #include "hal/Device.h"
 
@@ -35,8 +36,9 @@ protected:
   /// Builds backends/NAME of the folder by its own CMakeLists.txt, as a user would.
   std::string build(const std::string& name) {
     fs::path out = folder / "build" / name;
-    shell(fmt::format("{} --no-warn-unused-cli -S {} -B {} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER={} -DCMAKE_CXX_COMPILER={}", TEGULA_CMAKE,
-                      (folder / "backends" / name).string(), out.string(), TEGULA_C_COMPILER, TEGULA_CXX_COMPILER));
+    shell(fmt::format(
+        "{} --no-warn-unused-cli -S {} -B {} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER={} -DCMAKE_CXX_COMPILER={}",
+        TEGULA_CMAKE, (folder / "backends" / name).string(), out.string(), TEGULA_C_COMPILER, TEGULA_CXX_COMPILER));
     shell(fmt::format("{} --build {}", TEGULA_CMAKE, out.string()));
     return out / fmt::format("libtegula_backend_{}.so", name);
   }
@@ -49,8 +51,8 @@ protected:
     text.replace(at, find.size(), replace);
     fs::path c = folder / (name + ".c"), so = folder / (name + ".so");
     std::ofstream(c) << text;
-    shell(fmt::format("{} -std=c11 -shared -fPIC -fvisibility=hidden -I{}/include -I{}/backends -o {} {}", TEGULA_C_COMPILER,
-                      folder.string(), folder.string(), so.string(), c.string()));
+    shell(fmt::format("{} -std=c11 -shared -fPIC -fvisibility=hidden -I{}/include -I{}/backends -o {} {}",
+                      TEGULA_C_COMPILER, folder.string(), folder.string(), so.string(), c.string()));
     return so;
   }
   static std::string refusal(const std::string& nameOrPath) {
@@ -67,7 +69,8 @@ TEST_F(Plugin, skeletonBuildsLoadsAndAdds) {
   EXPECT_EQ((*backend)->name(), "null");
   auto device = Device::open(*backend, 0, {}).value();
   EXPECT_TRUE(device->info().codeFormats.empty());
-  EXPECT_THAT(std::string(message(device->loadKernel("k", "cpu-image-1", test::addImage()).status())), HasSubstr("takes none"));
+  EXPECT_THAT(std::string(message(device->loadKernel("k", "cpu-image-1", test::addImage()).status())),
+              HasSubstr("takes none"));
 
   int64_t extents[] = {2, 3}, strides[] = {3, 1}, transposed[] = {1, 2};
   tg_tensor operands[] = {{TG_F32, 2, extents, strides}, {TG_F32, 2, extents, strides}, {TG_F32, 2, extents, strides}};
@@ -117,8 +120,9 @@ TEST_F(Plugin, refusesAnotherMajorVersionNamingBoth) {
 }
 
 TEST_F(Plugin, refusesAPluginThatIgnoresTheVersion) {
-  std::string path = variant("ignores", "return tg_answer_query(request, reply, &table);",
-                             "static tg_backend t; t = table; t.version_major = 3; reply->backend = &t; (void)request; return TG_OK;");
+  std::string path =
+      variant("ignores", "return tg_answer_query(request, reply, &table);",
+              "static tg_backend t; t = table; t.version_major = 3; reply->backend = &t; (void)request; return TG_OK;");
   EXPECT_THAT(refusal(path), AllOf(HasSubstr("3.0"), HasSubstr("1.0")));
 }
 
@@ -145,7 +149,8 @@ TEST_F(Plugin, slotsPastTheTablesSizeAreNotSeen) {
 }
 
 TEST_F(Plugin, refusesANullRequiredSlot) {
-  EXPECT_THAT(refusal(variant("slot", ".queue_copy = queue_copy", ".queue_copy = NULL")), HasSubstr("required slot `queue_copy`"));
+  EXPECT_THAT(refusal(variant("slot", ".queue_copy = queue_copy", ".queue_copy = NULL")),
+              HasSubstr("required slot `queue_copy`"));
 }
 
 TEST_F(Plugin, refusesWhatIsNoLibrary) {

@@ -1,7 +1,7 @@
 // Rates: stated, measured, remembered.
+#include "runtime/Calibrate.h"
 #include "TestCompiler.h"
 #include "base/Files.h"
-#include "runtime/Calibrate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ TEST(Calibrate, readsStatedRates) {
     EXPECT_THAT(std::string(message(parseRates(wrong).status())), HasSubstr("expected f32=FLOPS")) << wrong;
 }
 
-/// The double's kernels take 200 ns and 100 ns for 1,000 operations. Interruptions can only make a window slower, so the best of
-/// 25 is at most the true rate and, unless every window was disturbed, near it.
+/// The double's kernels take 200 ns and 100 ns for 1,000 operations. Interruptions can only make a window slower, so
+/// the best of 25 is at most the true rate and, unless every window was disturbed, near it.
 TEST(Calibrate, measuresOnceAndRemembers) {
   if (!test::kCanRunTestImage) GTEST_SKIP() << "needs x86-64: the test image is machine code";
   unsetenv("TEGULA_RATES");

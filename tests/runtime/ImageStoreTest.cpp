@@ -1,8 +1,8 @@
 // The disk cache: what was stored comes back, anything damaged counts as absent, and the folder stays within its limit.
+#include "runtime/ImageStore.h"
 #include "TestCompiler.h"
 #include "base/Files.h"
 #include "base/Log.h"
-#include "runtime/ImageStore.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -72,7 +72,8 @@ TEST(ImageStore, trimRemovesTheLeastRecentlyUsed) {
   TemporaryFolder folder;
   ImageStore store(folder.path(), 5000);
   auto age = [&](const char* key, int minutes) {
-    std::filesystem::last_write_time(store.pathOf(key), std::filesystem::file_time_type::clock::now() - std::chrono::minutes(minutes));
+    std::filesystem::last_write_time(store.pathOf(key),
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::minutes(minutes));
   };
   for (const char* key : {"a", "b", "c", "d"}) ASSERT_TRUE(store.store(key, bytes(2000, 1)).ok());
   age("a", 4), age("b", 3), age("c", 2), age("d", 1);
@@ -110,8 +111,10 @@ TEST(ImageStore, concurrentProcessesAgree) {
       for (int i = 0; i < 200; ++i) {
         std::string key = fmt::format("key {}", (i * 7 + p) % 5);
         auto expected = bytes(4000, key.back());
-        if (auto found = store.load(key)) wrong |= *found != expected;
-        else wrong |= !store.store(key, expected).ok();
+        if (auto found = store.load(key))
+          wrong |= *found != expected;
+        else
+          wrong |= !store.store(key, expected).ok();
         if (i % 10 == 0) store.trim();
       }
       _exit(wrong);

@@ -1,7 +1,7 @@
 // From memory, from disk, compiled: each kernel once; damage and refusals on the way.
+#include "runtime/KernelCache.h"
 #include "TestCompiler.h"
 #include "base/Files.h"
-#include "runtime/KernelCache.h"
 
 #include <fstream>
 #include <gmock/gmock.h>

@@ -125,7 +125,8 @@ TEST_F(Plans, isRefusedUpFrontWhenItCannotFit) {
   context.limitBytes = before + kType.sizeBytes() / 2;
   Status s = PlanExecutable::create(context, plan, inputs).status();
   EXPECT_EQ(s.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(message(s)), HasSubstr("arena of temporaries needs 39.06 KiB, 39.06 KiB of 58.59 KiB are in use"));
+  EXPECT_THAT(std::string(message(s)),
+              HasSubstr("arena of temporaries needs 39.06 KiB, 39.06 KiB of 58.59 KiB are in use"));
   EXPECT_EQ(compiler.compilations, 0) << "memory is checked before anything is compiled";
   EXPECT_EQ(context.usedBytes, before);
   context.limitBytes = 0;

@@ -1,8 +1,8 @@
 // Recording: types and errors at the call, equal programs give equal recordings, no heap once warm.
+#include "runtime/Recorder.h"
 #include "AllocationCount.h"
 #include "TestCompiler.h"
 #include "graph/Graph.h"
-#include "runtime/Recorder.h"
 #include "runtime/Session.h"
 
 #include <chrono>
@@ -35,7 +35,8 @@ protected:
 };
 
 TEST_F(RecordingTest, typesAreKnownAtOnce) {
-  Tensor a = session->input(HostArray::zeros(DType::F32, {2, 3})), b = session->input(HostArray::zeros(DType::F32, {3}));
+  Tensor a = session->input(HostArray::zeros(DType::F32, {2, 3})),
+         b = session->input(HostArray::zeros(DType::F32, {3}));
   Tensor y = matmul(a + b, transpose(a * b, {1, 0}));
   EXPECT_EQ(y.shape(), (Shape{2, 2}));
   EXPECT_EQ(cast(y, DType::BF16).dtype(), DType::BF16);
@@ -46,7 +47,8 @@ TEST_F(RecordingTest, typesAreKnownAtOnce) {
 }
 
 TEST_F(RecordingTest, theFirstErrorIsKeptWithItsScope) {
-  Tensor a = session->input(HostArray::zeros(DType::F32, {2, 3})), b = session->input(HostArray::zeros(DType::F32, {4}));
+  Tensor a = session->input(HostArray::zeros(DType::F32, {2, 3})),
+         b = session->input(HostArray::zeros(DType::F32, {4}));
   {
     Scope layers(*session, "layers.0"), mlp(*session, "mlp");
     Tensor bad = a + b;
@@ -74,7 +76,8 @@ TEST_F(RecordingTest, refusesWhatCannotBe) {
   EXPECT_THAT(errorOf([&](Tensor a) { (void)(a + Tensor()); }), HasSubstr("absent"));
   EXPECT_THAT(errorOf([&](Tensor a) { (void)grad(a, std::vector<Tensor>{a}); }), HasSubstr("shape [2,3]"));
   int32_t state = session->addState("w", HostArray::zeros(DType::F32, {3}));
-  EXPECT_THAT(errorOf([&](Tensor a) { session->assign(state, a); }), HasSubstr("assign w: the value is f32[2,3], the state f32[3]"));
+  EXPECT_THAT(errorOf([&](Tensor a) { session->assign(state, a); }),
+              HasSubstr("assign w: the value is f32[2,3], the state f32[3]"));
   Tensor old = session->input(x);
   ASSERT_TRUE(session->evaluate({}).ok());
   EXPECT_THAT(errorOf([&](Tensor a) { (void)(a + old); }), HasSubstr("recorded before the last evaluate()"));
@@ -90,7 +93,8 @@ TEST_F(RecordingTest, equalProgramsGiveEqualRecordings) {
     recorder().next();
     return r;
   };
-  Recording first = program(2, 0.1, 4), same = program(2, 0.2, 4), number = program(3, 0.1, 4), shape = program(2, 0.1, 5);
+  Recording first = program(2, 0.1, 4), same = program(2, 0.2, 4), number = program(3, 0.1, 4),
+            shape = program(2, 0.1, 5);
   EXPECT_EQ(first.hash, same.hash) << "a host scalar is no part of the key";
   EXPECT_EQ(first.nodes, same.nodes);
   EXPECT_EQ(first.operands, same.operands);
@@ -112,7 +116,8 @@ TEST_F(RecordingTest, aReadAfterAnAssignSeesTheNewValue) {
 }
 
 TEST_F(RecordingTest, theGraphHoldsOnlyWhatIsNeeded) {
-  Tensor a = session->input(HostArray::zeros(DType::F32, {3})), unused = session->input(HostArray::zeros(DType::F32, {7}));
+  Tensor a = session->input(HostArray::zeros(DType::F32, {3})),
+         unused = session->input(HostArray::zeros(DType::F32, {7}));
   (void)(unused + unused);
   Tensor y = a * a;
   Graph g = session->recordedGraph(std::vector<Tensor>{y}).value();

@@ -1,8 +1,8 @@
-// Sessions end to end with the interpreting compiler (real plans, caches, executor; kernels by the reference evaluator) and
-// on the honest fallback: same programs, same values.
+// Sessions end to end with the interpreting compiler (real plans, caches, executor; kernels by the reference evaluator)
+// and on the honest fallback: same programs, same values.
+#include "runtime/Session.h"
 #include "TestCompiler.h"
 #include "base/Log.h"
-#include "runtime/Session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,9 @@ protected:
     EXPECT_TRUE(made.ok()) << made.status();
     return std::move(made).value();
   }
-  static HostArray vector(std::vector<double> v) { return HostArray::fromValues(DType::F32, {static_cast<int64_t>(v.size())}, v); }
+  static HostArray vector(std::vector<double> v) {
+    return HostArray::fromValues(DType::F32, {static_cast<int64_t>(v.size())}, v);
+  }
   std::vector<double> valueOf(const Tensor& t) {
     auto v = session->value(t);
     EXPECT_TRUE(v.ok()) << v.status();
@@ -45,7 +47,8 @@ protected:
 };
 
 TEST_P(Sessions, computesWhatIsAskedFor) {
-  Tensor a = session->input(vector({1, 2, 3})), b = session->input(HostArray::fromValues(DType::F32, {1}, std::vector<double>{10}));
+  Tensor a = session->input(vector({1, 2, 3})),
+         b = session->input(HostArray::fromValues(DType::F32, {1}, std::vector<double>{10}));
   Tensor sum = a + b, half = sum * 0.5;
   Status s = evaluate({half, sum, half});
   ASSERT_TRUE(s.ok()) << s;
@@ -70,7 +73,8 @@ TEST_P(Sessions, oneStepIsOnePlan) {
     EXPECT_GT(session->stats().kernelsCompiled, 0);
     EXPECT_GT(session->stats().distinctKernels, 0);
     EXPECT_NE(session->lastPlan(), nullptr);
-    EXPECT_EQ(session->kernelLine(), fmt::format("kernels: compiled {}, from cache 0, reference 0", session->stats().kernelsCompiled));
+    EXPECT_EQ(session->kernelLine(),
+              fmt::format("kernels: compiled {}, from cache 0, reference 0", session->stats().kernelsCompiled));
   } else {
     EXPECT_GT(session->stats().kernelsReference, 0);
   }

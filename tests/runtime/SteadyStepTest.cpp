@@ -1,5 +1,5 @@
-// The promise about steady steps, on compiled kernels: a recorded training step that is evaluated again and again makes no heap
-// allocation, faults no page, compiles nothing, and gives the same bits for any number of threads.
+// The promise about steady steps, on compiled kernels: a recorded training step that is evaluated again and again makes
+// no heap allocation, faults no page, compiles nothing, and gives the same bits for any number of threads.
 #include "AllocationCount.h"
 #include "TestCompiler.h"
 #include "runtime/Session.h"
@@ -14,7 +14,8 @@ constexpr int64_t kRows = 96, kIn = 130, kOut = 257; // odd on purpose
 
 HostArray pattern(Shape shape, int salt) {
   HostArray a(TensorType{DType::F32, shape});
-  for (int64_t i = 0; i < a.elements(); ++i) a.as<float>()[i] = static_cast<float>((i * 37 + salt) % 101) / 101.0f - 0.5f;
+  for (int64_t i = 0; i < a.elements(); ++i)
+    a.as<float>()[i] = static_cast<float>((i * 37 + salt) % 101) / 101.0f - 0.5f;
   return a;
 }
 

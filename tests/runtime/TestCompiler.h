@@ -15,7 +15,8 @@
 
 namespace tegula::test {
 
-using HostKernel = void (*)(void* const* bindings, const int64_t* scalars, int64_t begin, int64_t end, void* scratch, const void* data);
+using HostKernel = void (*)(void* const* bindings, const int64_t* scalars, int64_t begin, int64_t end, void* scratch,
+                            const void* data);
 
 /// mov r9, data; mov rax, kernel; jmp rax
 inline std::vector<uint8_t> stubImage(HostKernel kernel, const void* data) {
@@ -64,12 +65,16 @@ public:
     target_.bf16Dot = true;
   }
   bool keepsWhole(const Graph&, const Node&) const override { return false; }
-  std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes) const override { return nodes.size() > 1 ? "test" : ""; }
+  std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes) const override {
+    return nodes.size() > 1 ? "test" : "";
+  }
   bool acceptsStrides(const Graph&, int32_t, int, const Shape&, const Shape&) const override { return false; }
   Layout preferredLayout(const Graph& g, int32_t node, int input) const override {
     return Layout::rowMajor(g.typeOf(g.node(node).inputs[input]).shape);
   }
-  StatusOr<GroupSchedule> schedule(const Group&) const override { return unsupported("test compiler: it schedules nothing"); }
+  StatusOr<GroupSchedule> schedule(const Group&) const override {
+    return unsupported("test compiler: it schedules nothing");
+  }
   bool fastBf16Dot() const override { return false; }
   const Target& target() const override { return target_; }
   StatusOr<CodeImage> compile(const KernelSource& k) const override {
@@ -86,9 +91,11 @@ public:
     return KernelRef(source(fmt::format("peak {}", name(operand)),
                             stubImage(
                                 [](void* const*, const int64_t*, int64_t begin, int64_t end, void*, const void* ns) {
-                                  auto until = std::chrono::steady_clock::now() +
-                                               std::chrono::nanoseconds((end - begin) * *static_cast<const int64_t*>(ns));
-                                  while (std::chrono::steady_clock::now() < until) {}
+                                  auto until =
+                                      std::chrono::steady_clock::now() +
+                                      std::chrono::nanoseconds((end - begin) * *static_cast<const int64_t*>(ns));
+                                  while (std::chrono::steady_clock::now() < until) {
+                                  }
                                 },
                                 operand == DType::BF16 ? &bf16Ns : &f32Ns)));
   }
@@ -119,8 +126,10 @@ public:
     GroupSchedule s;
     GroupDispatch d;
     d.kernel = source;
-    for (size_t i = 0; i < group.body.inputs().size(); ++i) d.bindings.push_back({OperandRef::Kind::Input, static_cast<int32_t>(i)});
-    for (size_t i = 0; i < group.body.outputs().size(); ++i) d.bindings.push_back({OperandRef::Kind::Output, static_cast<int32_t>(i)});
+    for (size_t i = 0; i < group.body.inputs().size(); ++i)
+      d.bindings.push_back({OperandRef::Kind::Input, static_cast<int32_t>(i)});
+    for (size_t i = 0; i < group.body.outputs().size(); ++i)
+      d.bindings.push_back({OperandRef::Kind::Output, static_cast<int32_t>(i)});
     d.items = 1;
     s.dispatches.push_back(std::move(d));
     return s;
@@ -136,7 +145,8 @@ private:
     std::vector<HostArray> inputs;
     size_t next = 0;
     for (const Graph::Input& in : g.body.inputs()) {
-      inputs.push_back(HostArray::wrap(g.body.node(in.node).results[0], g.inputLayouts[next].strides, bindings[next], nullptr));
+      inputs.push_back(
+          HostArray::wrap(g.body.node(in.node).results[0], g.inputLayouts[next].strides, bindings[next], nullptr));
       ++next;
     }
     auto result = evaluate(g.body, inputs);

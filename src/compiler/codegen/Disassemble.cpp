@@ -107,11 +107,12 @@ StatusOr<std::string> disassemble(const CodeImage& image, const Target& target) 
   for (const Line& line : lines) {
     if (line.address == header.entry_offset) stream << "entry:\n";
     if (auto label = labels.find(line.address); label != labels.end()) stream << "L" << label->second << ":\n";
-    if (auto to = code->branchTarget(line); to && labels.contains(*to)) {
-      stream << code->printer->getMnemonic(line.instruction).first << "L" << labels.at(*to) << "\n";
-      continue;
-    }
-    code->printer->printInst(&line.instruction, line.address, "", code->subtarget, stream);
+    std::string body;
+    llvm::raw_string_ostream bodyStream(body);
+    code->printer->printInst(&line.instruction, line.address, "", code->subtarget, bodyStream);
+    if (auto to = code->branchTarget(line); to && labels.contains(*to))
+      body = fmt::format("{}\tL{}", body.substr(0, body.rfind('\t')), labels.at(*to)); // instead of the distance
+    stream << body;
     auto memory =
         code->analysis->evaluateMemoryOperandAddress(line.instruction, &code->subtarget, line.address, line.size);
     if (memory && *memory >= header.constants_offset && *memory < header.image_bytes)

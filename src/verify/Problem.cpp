@@ -103,7 +103,7 @@ StatusOr<AttrValue> parseValue(const OperatorInfo::Attribute& attribute, std::st
   if (text == "none" && type != "str") return AttrValue();
   if (type.starts_with("ints")) {
     auto list = intList(text);
-    bool repeats = type.starts_with("ints[") && list && list->rank() == 1; // one number stands for each axis
+    bool repeats = list && list->rank() == 1 && !text.starts_with('['); // one number stands for each axis
     if (repeats)
       value = (*list)[0];
     else if (list)
@@ -140,7 +140,10 @@ Status setAttribute(Problem& problem, const CallSignature& signature, std::strin
 }
 
 Status addInput(Problem& problem, const CallSignature::Input& declared, std::string_view text) {
-  ProblemInput input{declared.name, true, {declared.dtype.value_or(problem.dtype), {}}};
+  ProblemInput input;
+  input.name = declared.name;
+  input.present = true;
+  input.type.dtype = declared.dtype.value_or(problem.dtype);
   TG_RETURN_IF_ERROR(parseInputText(text, input));
   problem.inputs.push_back(input);
   return OkStatus();
@@ -180,7 +183,7 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
     if (!declared.optional)
       return invalid("{}: input {} is missing; expected {}=shape", problem.op.text(), declared.name.text(),
                      declared.name.text());
-    problem.inputs.push_back({declared.name});
+    problem.inputs.emplace_back().name = declared.name;
   }
   for (const auto& [name, text] : pairs) {
     if (name == "seed") {

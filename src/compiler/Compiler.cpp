@@ -48,8 +48,9 @@ public:
     return true; // loop kernels read through any strides
   }
 
-  bool writesStrides(const Graph& g, int32_t node, int, const Shape& shape, const Shape& strides) const override {
+  bool writesStrides(const Graph& g, int32_t node, int result, const Shape& shape, const Shape& strides) const override {
     const Node& n = g.node(node);
+    if (n.kind == Node::Kind::Operator) return kernels_.writesStrides(g, node, result, shape, strides);
     if (n.kind != Node::Kind::Primitive || n.op == Symbol("reshape") || n.op == Symbol("relayout")) return false;
     int last = shape.rank() - 1; // along another stride every vector would be scattered
     return last < 0 || shape[last] == 1 || strides[last] == 1;

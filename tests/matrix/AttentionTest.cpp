@@ -186,6 +186,23 @@ TEST_P(AttentionOn, OtherTypes) {
 
 TEST_P(AttentionOn, StridedHeads) { check({65, 65, 32, true, 0, false, false, DType::F32, {2, 3}, true}, target); }
 
+TEST_P(AttentionOn, FewerKeyHeads) {
+  std::mt19937_64 random(5);
+  TestOperand q = randomOperand(random, DType::F32, {2, 2, 3, 21, 16});
+  TestOperand k = randomOperand(random, DType::F32, {2, 2, 1, 21, 16}), v = randomOperand(random, DType::F32, {2, 2, 1, 21, 16});
+  auto repeated = [](const TestOperand& t) {
+    TestOperand all{{DType::F32, {2, 2, 3, 21, 16}}, rowMajorStrides({2, 2, 3, 21, 16}), {}, 0};
+    for (int64_t i = 0; i < all.type.shape.elements(); ++i) all.values.push_back(t.values[static_cast<size_t>(i / (3 * 21 * 16) * 21 * 16 + i % (21 * 16))]);
+    return all;
+  };
+  TestOperand allK = repeated(k), allV = repeated(v);
+  Attributes attributes{{"scale", 0.25}, {"causal", true}, {"window", int64_t{0}}};
+  auto shared = runGroup({"scaled_dot_product_attention", attributes, {&q, &k, &v, nullptr, nullptr}, {}, nullptr}, target);
+  auto separate = runGroup({"scaled_dot_product_attention", attributes, {&q, &allK, &allV, nullptr, nullptr}, {}, nullptr}, target);
+  ASSERT_TRUE(shared.ok() && separate.ok()) << message(shared.status()) << message(separate.status());
+  EXPECT_EQ(shared->bytes, separate->bytes);
+}
+
 TEST_P(AttentionOn, ValidScoresBelowAnySentinel) {
   // B03: a row whose scores are all near -1e5 is not a masked row.
   TestOperand one{{DType::F32, {1, 1, 8}}, rowMajorStrides({1, 1, 8}), std::vector<double>(8, 1.0), 0};

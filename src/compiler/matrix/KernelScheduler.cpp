@@ -167,6 +167,11 @@ bool KernelScheduler::acceptsStrides(const Graph& g, int32_t node, int input, co
   return false;
 }
 
+bool KernelScheduler::writesStrides(const Graph& g, int32_t node, int, const Shape& shape, const Shape& strides) const {
+  int last = shape.rank() - 1; // along another stride every vector would be scattered
+  return keepsWhole(g, g.node(node)) && (last < 0 || shape[last] == 1 || strides[last] == 1);
+}
+
 Layout KernelScheduler::preferredLayout(const Graph&, int32_t, int) const { return {}; }
 
 StatusOr<int64_t> KernelScheduler::scratchBytes(const TileKernelSource& source) const {

@@ -25,6 +25,8 @@ public:
   std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes) const;
   /// Operand `input` of the kept operator `node` may be a view with these strides.
   bool acceptsStrides(const Graph&, int32_t node, int input, const Shape& shape, const Shape& strides) const;
+  /// Result `result` of the kept operator may be written through these strides.
+  bool writesStrides(const Graph&, int32_t node, int result, const Shape& shape, const Shape& strides) const;
   /// Kernels pack by themselves: strided.
   Layout preferredLayout(const Graph&, int32_t node, int input) const;
   /// Fails if the kernel cannot compute the group, saying why.

@@ -1,7 +1,7 @@
 // One use of a @tile_kernel: the kernel's text, the operands it meets in a fusion group, and the schedule. From this, and
 // nothing else, code is made (KernelToTile.h); its key is the canonical text of all of it, and holds no run-time extent.
 //
-// Operands are *windows*: each has a row and a column stride and two batch strides among the scalars of a dispatch.
+// Operands are *windows*: each has a row and a column stride and batch strides among the scalars of a dispatch.
 // A group's elementwise nodes before and after the kept operator are *programs* over windows: a prologue is evaluated where
 // the kernel reads its operand, an epilogue where it stores its result.
 //
@@ -18,7 +18,7 @@
 
 namespace tegula::matrix {
 
-constexpr int kBatchAxes = 2; // leading axes after merging; fixed, so that other batch shapes are the same kernel
+constexpr int kBatchAxes = 3; // leading axes after merging (batch, group, head); fixed, so that other batch shapes are the same kernel
 constexpr int kStridesPerWindow = 2 + kBatchAxes;
 
 /// What is statically known of a stride.

@@ -55,7 +55,7 @@ TEST(Image, StagesDifferAndSayWhatRan) {
   EXPECT_THAT(texts.assembly, HasSubstr("vdivps"));
   EXPECT_THAT(texts.assembly, HasSubstr("zmm"));
   EXPECT_THAT(texts.assembly, HasSubstr("constants+0x"));
-  EXPECT_THAT(texts.assembly, HasSubstr("\tjne\tL"));
+  EXPECT_THAT(texts.assembly, ::testing::ContainsRegex("\tj[a-z]+\tL0"));
 }
 
 TEST(Image, V3HoldsNoEvexInstruction) {

@@ -1,8 +1,8 @@
 // Code images: their bytes, what they may refer to, determinism, threads; the v3 ones hold no AVX-512 and run on a
 // Haswell.
+#include "compiler/codegen/Pipeline.h"
 #include "kernels/ElementwiseKernel.h"
 #include "kernels/TextModule.h"
-#include "compiler/codegen/Pipeline.h"
 #include "tegula/cpu_image.h"
 
 #include <cstdlib>

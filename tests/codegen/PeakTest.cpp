@@ -1,7 +1,7 @@
 // Peak kernels: as many chains as stated, no spills, and they run.
-#include "kernels/MappedImage.h"
 #include "compiler/codegen/PeakKernel.h"
 #include "compiler/codegen/Pipeline.h"
+#include "kernels/MappedImage.h"
 
 #include <chrono>
 #include <gmock/gmock.h>

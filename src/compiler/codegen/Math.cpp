@@ -55,8 +55,8 @@ Value scaleByPowerOfTwo(Lanes& l, Value x, Value n) {
   return l.mul(l.mul(x, powerOfTwo(l, half)), powerOfTwo(l, l.subBits(n, half)));
 }
 
-/// exp(x + tail), |tail| tiny. Arguments whose result is zero (masked scores are -inf) are computed as exp(0) and replaced:
-/// an underflow costs a processor a hundred cycles and more.
+/// exp(x + tail), |tail| tiny. Arguments whose result is zero (masked scores are -inf) are computed as exp(0) and
+/// replaced: an underflow costs a processor a hundred cycles and more.
 Value emitExp(Lanes& l, Value x, Value tail = {}) {
   Value vanishes = l.less(x, l.number(l.wide ? -746 : -104)), zero = l.number(0);
   Value clamped = l.select(vanishes, zero, l.atMost(x, l.wide ? 710 : 89));

@@ -14,14 +14,17 @@ void addConfig(CLI::App& app, Outcome& outcome) {
   check->footer("example: tegula config check run.toml --set training.steps=500");
   check->add_option("config", request->source, "A run's TOML file")->required();
   check->add_option("--data", request->dataPath, "What [data] path would be");
-  check->add_option("--set", request->sets, "section.key=value, over the file; may be repeated")->take_all()->allow_extra_args(false);
+  check->add_option("--set", request->sets, "section.key=value, over the file; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
   check->callback([=, &outcome] {
     RunConfig c;
     outcome.status = resolveConfig(*request, c);
     if (outcome.status.ok()) fmt::print("{}", RunSchema(c)->toToml());
   });
 
-  CLI::App* reference = config->add_subcommand("reference", "Print every section and key with type, default and meaning.");
+  CLI::App* reference =
+      config->add_subcommand("reference", "Print every section and key with type, default and meaning.");
   reference->footer("example: tegula config reference > docs/config.md");
   reference->callback([] {
     RunConfig c;

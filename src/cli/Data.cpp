@@ -17,14 +17,19 @@ void addPrepare(CLI::App& data, Outcome& outcome) {
   c->footer("example: tegula data prepare my-texts/ prepared/ --tokenizer char");
   c->add_option("text", o->text, "A text file or a folder of them")->required();
   c->add_option("folder", o->folder, "Where train.tokens, validation.tokens and tokenizer.json go")->required();
-  c->add_option("--tokenizer", o->prepare.tokenizer, "byte or char")->check(CLI::IsMember({"byte", "char"}))->capture_default_str();
-  c->add_option("--validation", o->prepare.validationFraction, "How much of the end is held out")->check(CLI::Range(0.0, 0.9))->capture_default_str();
+  c->add_option("--tokenizer", o->prepare.tokenizer, "byte or char")
+      ->check(CLI::IsMember({"byte", "char"}))
+      ->capture_default_str();
+  c->add_option("--validation", o->prepare.validationFraction, "How much of the end is held out")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<PrepareReport> r = prepareDataset(o->text, o->folder, o->prepare);
     outcome.status = r.status();
     if (r.ok())
-      fmt::print("{}: {} documents ({} files left out), {} bytes, {} training and {} validation tokens, vocabulary {}\n", o->folder,
-                 r->documents, r->skippedFiles, r->bytes, r->trainTokens, r->validationTokens, r->vocabulary);
+      fmt::print(
+          "{}: {} documents ({} files left out), {} bytes, {} training and {} validation tokens, vocabulary {}\n",
+          o->folder, r->documents, r->skippedFiles, r->bytes, r->trainTokens, r->validationTokens, r->vocabulary);
   });
 }
 
@@ -34,17 +39,21 @@ void addBaseline(CLI::App& data, Outcome& outcome) {
     double fraction = 0.1;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* c = data.add_subcommand("baseline", "Compare a run's validation loss with models that count byte sequences.");
+  CLI::App* c =
+      data.add_subcommand("baseline", "Compare a run's validation loss with models that count byte sequences.");
   c->footer("example: tegula data baseline my.txt --run runs/my-1");
   c->add_option("text", o->text, "The text file or folder that the run was trained on")->required();
   c->add_option("--run", o->run, "The run; without it only the counting models are printed");
-  c->add_option("--validation", o->fraction, "How much of the end is held out")->check(CLI::Range(0.0, 0.9))->capture_default_str();
+  c->add_option("--validation", o->fraction, "How much of the end is held out")
+      ->check(CLI::Range(0.0, 0.9))
+      ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<Baseline> b = measureBaseline(o->text, o->fraction, o->run);
     outcome.status = b.status();
     if (!b.ok()) return;
     if (b->lossPerByte)
-      fmt::print("val_loss: {:.4f} nats/byte (3-gram {:.4f}, 4-gram {:.4f})\n", *b->lossPerByte, b->threeGram, b->fourGram);
+      fmt::print("val_loss: {:.4f} nats/byte (3-gram {:.4f}, 4-gram {:.4f})\n", *b->lossPerByte, b->threeGram,
+                 b->fourGram);
     else
       fmt::print("counting models: 3-gram {:.4f}, 4-gram {:.4f} nats/byte\n", b->threeGram, b->fourGram);
   });

@@ -9,13 +9,15 @@ namespace tegula::cli {
 namespace {
 
 std::string rate(const StatusOr<double>& flops) {
-  return flops.ok() ? fmt::format("{:.1f} Gflop/s", *flops / 1e9) : fmt::format("not measured: {}", message(flops.status()));
+  return flops.ok() ? fmt::format("{:.1f} Gflop/s", *flops / 1e9)
+                    : fmt::format("not measured: {}", message(flops.status()));
 }
 
 void printTarget(const Target& t) {
   fmt::print("    target {}: {}-byte vectors, {} registers", t.name, t.vectorBytes, t.vectorRegisters);
   for (size_t i = 0; i < t.caches.size(); ++i)
-    fmt::print("{} L{} {} KiB{}", i ? "," : "; caches", i + 1, t.caches[i].sizeBytes / 1024, t.caches[i].shared ? " shared" : "");
+    fmt::print("{} L{} {} KiB{}", i ? "," : "; caches", i + 1, t.caches[i].sizeBytes / 1024,
+               t.caches[i].shared ? " shared" : "");
   fmt::print("{}\n", t.bf16Dot ? "; bf16 dot instruction" : "");
 }
 
@@ -29,7 +31,8 @@ void printPeaks(const std::string& backend) {
     return;
   }
   printTarget((*session)->target());
-  fmt::print("    peak f32 {}, bf16 {}\n", rate((*session)->peakFlops(DType::F32)), rate((*session)->peakFlops(DType::BF16)));
+  fmt::print("    peak f32 {}, bf16 {}\n", rate((*session)->peakFlops(DType::F32)),
+             rate((*session)->peakFlops(DType::BF16)));
 }
 
 Status printBackend(const std::string& name) {
@@ -45,8 +48,8 @@ Status printBackend(const std::string& name) {
     const DeviceInfo& info = device->info();
     std::string formats;
     for (const std::string& f : info.codeFormats) formats += (formats.empty() ? "" : ", ") + f;
-    fmt::print("  device {}: {}, {} threads, {} MiB\n    features {}\n    takes {}\n", i, info.name, info.threads, info.memoryBytes >> 20,
-               info.features, formats.empty() ? "no code" : formats);
+    fmt::print("  device {}: {}, {} threads, {} MiB\n    features {}\n    takes {}\n", i, info.name, info.threads,
+               info.memoryBytes >> 20, info.features, formats.empty() ? "no code" : formats);
     if (i == 0 && device->takesFormat("cpu-image-1")) printPeaks(name);
   }
   return OkStatus();

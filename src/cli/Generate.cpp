@@ -18,9 +18,15 @@ void addGenerate(CLI::App& app, Outcome& outcome) {
   c->footer("example: tegula generate runs/my-1 --prompt \"Once\" --tokens 200 --temperature 0.8");
   c->add_option("run", o->run, "A run folder, or one of its checkpoints")->required();
   c->add_option("--prompt", o->prompt, "The text to continue; - reads it from standard input")->capture_default_str();
-  c->add_option("--tokens", o->sampling.tokens, "How many tokens to add")->check(CLI::NonNegativeNumber)->capture_default_str();
-  c->add_option("--temperature", o->sampling.temperature, "0 takes the likeliest token")->check(CLI::NonNegativeNumber)->capture_default_str();
-  c->add_option("--top-k", o->sampling.topK, "Draw among the k likeliest; 0 among all")->check(CLI::NonNegativeNumber)->capture_default_str();
+  c->add_option("--tokens", o->sampling.tokens, "How many tokens to add")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  c->add_option("--temperature", o->sampling.temperature, "0 takes the likeliest token")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  c->add_option("--top-k", o->sampling.topK, "Draw among the k likeliest; 0 among all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   c->add_option("--seed", o->sampling.seed, "The same seed draws the same text")->capture_default_str();
   c->add_option("--target", o->session.target, "A name from targets/");
   c->add_option("--threads", o->session.threads, "0 means every core")->check(CLI::NonNegativeNumber);

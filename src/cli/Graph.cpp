@@ -25,7 +25,8 @@ Status dump(const DumpOptions& o) {
   }
   RunConfig config;
   TrainRequest request = o.request;
-  if (request.dataPath.empty()) request.sets.insert(request.sets.begin(), "data.path=(none)"); // the graph needs no text
+  if (request.dataPath.empty())
+    request.sets.insert(request.sets.begin(), "data.path=(none)"); // the graph needs no text
   TG_RETURN_IF_ERROR(resolveConfig(request, config));
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(config.sessionOptions()));
   TG_ASSIGN_OR_RETURN(Graph graph, trainingGraph(config, *session));
@@ -53,7 +54,9 @@ void addGraph(CLI::App& app, Outcome& outcome) {
   CLI::App* c = graph->add_subcommand("dump", "Print the training step of a config between any two passes.");
   c->footer("examples: tegula graph dump run.toml --after fuse\n          tegula graph dump run.toml --after plan");
   c->add_option("config", o->request.source, "A run's TOML file");
-  c->add_option("--set", o->request.sets, "section.key=value, over the file; may be repeated")->take_all()->allow_extra_args(false);
+  c->add_option("--set", o->request.sets, "section.key=value, over the file; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
   c->add_option("--after", o->after, "The pass: recorded, one of the passes, or plan")->capture_default_str();
   c->add_flag("--json", o->json, "In the JSON form compute_graph");
   c->callback([=, &outcome] { outcome.status = dump(*o); });

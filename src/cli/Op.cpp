@@ -23,7 +23,8 @@ void addShow(CLI::App& op, Outcome& outcome) {
   c->footer("examples: tegula op show gemm --target x86-64-v4 --stage asm\n"
             "          tegula op show \"softmax x=4,1000 f32\" --stage schedule");
   c->add_option("problem", o->words, "A name (its @example is used), or a problem line")->required();
-  c->add_option("--stage", o->stage, "source, pattern, graph, schedule, tile, mlir, llvm or asm")->capture_default_str();
+  c->add_option("--stage", o->stage, "source, pattern, graph, schedule, tile, mlir, llvm or asm")
+      ->capture_default_str();
   c->add_option("--target", o->target, "A name from targets/; this machine's when left out");
   c->callback([=, &outcome] {
     StatusOr<std::string> text = showOperator(join(o->words), o->stage, o->target);
@@ -48,7 +49,8 @@ void addCheck(CLI::App& op, Outcome& outcome) {
     std::string file;
   };
   auto o = std::make_shared<Options>();
-  CLI::App* c = op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward.");
+  CLI::App* c =
+      op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward.");
   c->footer("examples: tegula op check \"softmax x=4,1000 f32\"\n          tegula op check --file problems.txt");
   c->add_option("problem", o->words, "A problem line");
   c->add_option("--file", o->file, "A file with one problem a line");
@@ -86,7 +88,9 @@ void addBench(CLI::App& op, Outcome& outcome) {
   c->footer("example: tegula op bench \"matmul a=1024,1024 b=1024,1024 f32\" --threads 1");
   c->add_option("problem", o->words, "A problem line")->required();
   c->add_option("--threads", o->threads, "0 means every core")->check(CLI::NonNegativeNumber);
-  c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")->check(CLI::PositiveNumber)->capture_default_str();
+  c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<std::string> report = benchOperator(join(o->words), o->threads, o->rounds);
     outcome.status = report.status();

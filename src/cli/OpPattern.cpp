@@ -1,5 +1,5 @@
-// `tegula op show --stage pattern`: which axes of an operator are independent of each other, found by following every axis
-// through the primitives of its definition.
+// `tegula op show --stage pattern`: which axes of an operator are independent of each other, found by following every
+// axis through the primitives of its definition.
 #include "cli/Op.h"
 
 #include "graph/Pattern.h"

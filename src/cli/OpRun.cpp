@@ -29,7 +29,8 @@ StatusOr<std::vector<HostArray>> evaluateAll(Session& session, std::span<const T
 /// The compiled path as an operation under test. The session must outlive it.
 OperationUnderTest compiledOperation(Session& session) {
   OperationUnderTest o;
-  o.forward = [&session](Symbol op, std::span<const HostArray> inputs, const Attributes& attrs) -> StatusOr<std::vector<HostArray>> {
+  o.forward = [&session](Symbol op, std::span<const HostArray> inputs,
+                         const Attributes& attrs) -> StatusOr<std::vector<HostArray>> {
     std::vector<Tensor> in = recordInputs(session, inputs);
     return evaluateAll(session, callAll(op, in, attrs));
   };
@@ -65,8 +66,8 @@ StatusOr<std::string> checkOperator(const std::string& line) {
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create({}));
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
   TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, compiledOperation(*session), session->library()));
-  return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}", line, report.comparisons,
-                     report.worstRatio, report.undecided, session->kernelLine());
+  return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}", line,
+                     report.comparisons, report.worstRatio, report.undecided, session->kernelLine());
 #else
   return unsupported("op check {}: this build has no reference evaluator; configure with -DTEGULA_REFERENCE=ON", line);
 #endif
@@ -97,7 +98,8 @@ StatusOr<std::string> benchOperator(const std::string& line, int threads, int ro
   if (const Plan* plan = session->lastPlan())
     for (const PlanStep& step : plan->steps) bytes += step.bytes;
   std::string text = fmt::format("{}: median {:.3f} ms of {}", line, 1e3 * median, rounds);
-  if (double flops = session->stats().planFlops; flops > 0) text += fmt::format(", {:.1f} Gflop/s", flops / median / 1e9);
+  if (double flops = session->stats().planFlops; flops > 0)
+    text += fmt::format(", {:.1f} Gflop/s", flops / median / 1e9);
   if (bytes > 0) text += fmt::format(", {:.1f} GB/s", bytes / median / 1e9);
   return text;
 }

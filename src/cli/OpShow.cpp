@@ -48,17 +48,20 @@ StatusOr<Subject> resolve(const OperatorLibrary& library, const std::string& lin
 
 std::string sourceText(const OperatorLibrary& library, const Subject& s) {
   if (s.kernel) return lang::formatFunction(*s.kernel->function);
-  return library.find(s.op) ? library.sourceOf(s.op) : fmt::format("# {} is a primitive (src/primitives)\n", s.op.text());
+  return library.find(s.op) ? library.sourceOf(s.op)
+                            : fmt::format("# {} is a primitive (src/primitives)\n", s.op.text());
 }
 
 StatusOr<Graph> graphOf(const Library& library, const Subject& s) {
   if (s.line.empty())
-    return invalid("op show: {} has no @example; give a problem line, for example: {} x=4,1000 f32", s.op.text(), s.op.text());
+    return invalid("op show: {} has no @example; give a problem line, for example: {} x=4,1000 f32", s.op.text(),
+                   s.op.text());
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(s.line, *library));
   return forwardGraph(library, problem.op, makeInputs(problem), problem.attributes);
 }
 
-StatusOr<std::string> compiledText(const Library& library, const Subject& s, Stage stage, const std::string& targetName) {
+StatusOr<std::string> compiledText(const Library& library, const Subject& s, Stage stage,
+                                   const std::string& targetName) {
   TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, s));
   TG_ASSIGN_OR_RETURN(Target target, targetName.empty() ? detectTarget() : targetByName(targetName));
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Compiler> compiler, Compiler::create(target, library));
@@ -74,12 +77,14 @@ StatusOr<std::string> compiledText(const Library& library, const Subject& s, Sta
 
 } // namespace
 
-StatusOr<std::string> showOperator(const std::string& line, const std::string& stageName, const std::string& targetName) {
+StatusOr<std::string> showOperator(const std::string& line, const std::string& stageName,
+                                   const std::string& targetName) {
   TG_ASSIGN_OR_RETURN(Stage stage, parseStage(stageName));
   TG_ASSIGN_OR_RETURN(Library library, OperatorLibrary::loadEmbedded());
   TG_ASSIGN_OR_RETURN(Subject subject, resolve(*library, line));
   switch (stage) {
-  case Stage::Source: return sourceText(*library, subject);
+  case Stage::Source:
+    return sourceText(*library, subject);
   case Stage::Pattern: {
     TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, subject));
     TG_ASSIGN_OR_RETURN(std::string text, patternText(graph));
@@ -89,7 +94,8 @@ StatusOr<std::string> showOperator(const std::string& line, const std::string& s
     TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, subject));
     return "# " + subject.line + "\n" + toText(graph);
   }
-  default: return compiledText(library, subject, stage, targetName);
+  default:
+    return compiledText(library, subject, stage, targetName);
   }
 }
 

@@ -15,8 +15,11 @@ void addTrain(CLI::App& app, Outcome& outcome) {
             "          tegula train --resume runs/my-1");
   c->add_option("config", request->source, "A run's TOML file; not needed with --data");
   c->add_option("--data", request->dataPath, "A text file, a folder of texts, or a folder of `tegula data prepare`");
-  c->add_option("--set", request->sets, "section.key=value, over the file; may be repeated")->take_all()->allow_extra_args(false);
-  CLI::Option* resume = c->add_option("--resume", *resumed, "Go on from the latest checkpoint of RUN (or of the config's folder)");
+  c->add_option("--set", request->sets, "section.key=value, over the file; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+  CLI::Option* resume =
+      c->add_option("--resume", *resumed, "Go on from the latest checkpoint of RUN (or of the config's folder)");
   resume->expected(0, 1)->type_name("[RUN]");
   CLI::Option* fresh = c->add_flag("--new", request->fresh, "Start a new run beside a folder that has checkpoints");
   fresh->excludes(resume);
@@ -26,14 +29,16 @@ void addTrain(CLI::App& app, Outcome& outcome) {
     request->resume = resume->count() > 0;
     if (!resumed->empty()) {
       if (!request->source.empty()) {
-        outcome.status = invalid("--resume names {}, but {} was given too; give one of them", *resumed, request->source);
+        outcome.status =
+            invalid("--resume names {}, but {} was given too; give one of them", *resumed, request->source);
         return;
       }
       request->source = *resumed;
     }
     if (stop->count() > 0) request->stopAt = *stopAt;
     if (!request->resume && request->source.empty() && request->dataPath.empty() && request->sets.empty()) {
-      outcome.status = invalid("train: nothing to train on; give --data FILE or a config file, see: tegula train --help");
+      outcome.status =
+          invalid("train: nothing to train on; give --data FILE or a config file, see: tegula train --help");
       return;
     }
     outcome.status = train(*request, stdout);

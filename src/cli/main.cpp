@@ -6,7 +6,8 @@
 using namespace tegula;
 
 int main(int argc, char** argv) {
-  CLI::App app("Tegula trains large models; every kernel is compiled from the operator library in this process.", "tegula");
+  CLI::App app("Tegula trains large models; every kernel is compiled from the operator library in this process.",
+               "tegula");
   app.set_version_flag("--version", "tegula " TEGULA_VERSION);
   app.require_subcommand(1);
   app.footer("example: tegula train --data my.txt");

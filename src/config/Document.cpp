@@ -13,13 +13,20 @@ const Item* Item::find(std::string_view key) const {
 
 std::string_view describe(Item::Kind kind) {
   switch (kind) {
-  case Item::Kind::Null: return "null";
-  case Item::Kind::Bool: return "true or false";
-  case Item::Kind::Integer: return "an integer";
-  case Item::Kind::Float: return "a number";
-  case Item::Kind::String: return "a string";
-  case Item::Kind::Array: return "an array";
-  case Item::Kind::Table: break;
+  case Item::Kind::Null:
+    return "null";
+  case Item::Kind::Bool:
+    return "true or false";
+  case Item::Kind::Integer:
+    return "an integer";
+  case Item::Kind::Float:
+    return "a number";
+  case Item::Kind::String:
+    return "a string";
+  case Item::Kind::Array:
+    return "an array";
+  case Item::Kind::Table:
+    break;
   }
   return "a table";
 }

@@ -32,7 +32,7 @@ std::string Schema::reference() const {
     for (const auto& key : s.keys_) {
       std::string range = rangeText(key.options);
       std::string type = fieldTypeName(key.field) + (range.empty() ? "" : "; " + range);
-      std::string fallback = key.options.required         ? "required"
+      std::string fallback = key.options.required      ? "required"
                              : key.defaultText.empty() ? "none"
                                                        : fmt::format("`{}`", key.defaultText);
       out += fmt::format("| `{}` | {} | {} | {} |\n", key.name, type, fallback, key.options.doc);

@@ -10,7 +10,8 @@ namespace tegula::config {
 namespace {
 
 std::string wayOut(std::string_view name, const std::vector<std::string>& names) {
-  if (std::string nearest = nearestName(name, names); !nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
+  if (std::string nearest = nearestName(name, names); !nearest.empty())
+    return fmt::format("; did you mean '{}'?", nearest);
   std::string all;
   for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
   return names.empty() ? "; nothing may stand here" : fmt::format("; known are {}", all);
@@ -60,7 +61,8 @@ void Section::apply(const Item& table, const std::string& file, std::vector<std:
   }
   for (const Key& key : keys_)
     if (key.options.required && !given(key.name))
-      errors.push_back(fmt::format("{}needs the key '{}': {}", place(file, table.line, name_), key.name, key.options.doc));
+      errors.push_back(
+          fmt::format("{}needs the key '{}': {}", place(file, table.line, name_), key.name, key.options.doc));
 }
 
 Section& Schema::section(std::string_view name, std::string_view doc) {
@@ -98,8 +100,8 @@ void Schema::loadRepeated(Repeated& repeated, const Item& item, const std::strin
   repeated.bound.clear();
   for (size_t i = 0; i < item.items.size(); ++i) {
     if (item.items[i].kind != Item::Kind::Table) {
-      errors.push_back(fmt::format("{}element {} is {}, expected a table", place(file, item.items[i].line, repeated.name),
-                                   i, describe(item.items[i].kind)));
+      errors.push_back(fmt::format("{}element {} is {}, expected a table",
+                                   place(file, item.items[i].line, repeated.name), i, describe(item.items[i].kind)));
       continue;
     }
     repeated.bound.push_back(std::unique_ptr<Section>(new Section(repeated.name, {})));
@@ -142,8 +144,8 @@ Status Schema::load(const Document& document) {
       names.clear();
       for (const auto& k : unnamed->keys_) names.push_back(k.name);
     }
-    errors.push_back(fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key,
-                                 wayOut(entry.key, names)));
+    errors.push_back(
+        fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key, wayOut(entry.key, names)));
   }
   if (unnamed) const_cast<Section*>(unnamed)->apply(top, document.name, errors);
   for (auto& s : sections_) // required keys of sections that the file leaves out
@@ -161,8 +163,7 @@ Status Schema::set(std::string_view assignment) {
   std::string_view sectionName = dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
   std::string_view keyName = dot == std::string_view::npos ? path : path.substr(dot + 1);
   const Section* found = findSection(sectionName);
-  if (!found)
-    return invalid("{}: unknown section '{}'{}", where, sectionName, wayOut(sectionName, sectionNames()));
+  if (!found) return invalid("{}: unknown section '{}'{}", where, sectionName, wayOut(sectionName, sectionNames()));
   const Section::Key* key = found->find(keyName);
   if (!key) {
     std::vector<std::string> names;

@@ -23,10 +23,10 @@
 namespace tegula::config {
 
 struct KeyOptions {
-  std::string doc;                     // one sentence or two, ending in a full stop
-  std::optional<double> min, max;      // inclusive, for numbers and the elements of number lists
-  std::optional<double> above;         // exclusive lower bound
-  std::vector<std::string> choices;    // for strings and the elements of string lists
+  std::string doc;                  // one sentence or two, ending in a full stop
+  std::optional<double> min, max;   // inclusive, for numbers and the elements of number lists
+  std::optional<double> above;      // exclusive lower bound
+  std::vector<std::string> choices; // for strings and the elements of string lists
   bool required = false;
 };
 
@@ -81,7 +81,8 @@ public:
     repeated_.push_back(std::move(r));
   }
 
-  /// Unknown keys inside `name` are accepted and ignored (a file that other programs write, such as a model's config.json).
+  /// Unknown keys inside `name` are accepted and ignored (a file that other programs write, such as a model's
+  /// config.json).
   void ignoreUnknown() { ignoreUnknown_ = true; }
 
   /// Fails: one status whose message has a line for every error.

@@ -31,8 +31,8 @@ StatusOr<Dataset> Dataset::open(const std::string& folder) {
   TG_ASSIGN_OR_RETURN(d.tokenizer, Tokenizer::load(folder + "/tokenizer.json"));
   for (const TokenFile* file : {&d.train, &d.validation})
     if (file->vocabulary() != d.tokenizer.vocabulary())
-      return invalid("{}: the tokens were made for a vocabulary of {}, the tokenizer has {}; prepare the folder again", folder,
-                     file->vocabulary(), d.tokenizer.vocabulary());
+      return invalid("{}: the tokens were made for a vocabulary of {}, the tokenizer has {}; prepare the folder again",
+                     folder, file->vocabulary(), d.tokenizer.vocabulary());
   return d;
 }
 
@@ -59,13 +59,15 @@ Batch Dataset::validationBatch(int64_t i, int64_t B, int64_t T) const {
 
 Status Dataset::checkLength(int64_t B, int64_t T) const {
   if (validation.size() < B * T + 1)
-    return invalid("the text has {} tokens for validation, but one validation batch needs local_batch_size {} x seq_len {} + 1 "
-                   "= {}; give a longer text, or lower training.local_batch_size or training.seq_len",
-                   validation.size(), B, T, B * T + 1);
+    return invalid(
+        "the text has {} tokens for validation, but one validation batch needs local_batch_size {} x seq_len {} + 1 "
+        "= {}; give a longer text, or lower training.local_batch_size or training.seq_len",
+        validation.size(), B, T, B * T + 1);
   if (train.size() < T + 1)
-    return invalid("the text has {} tokens for training, but one sample needs seq_len {} + 1; give a longer text, or lower "
-                   "training.seq_len",
-                   train.size(), T);
+    return invalid(
+        "the text has {} tokens for training, but one sample needs seq_len {} + 1; give a longer text, or lower "
+        "training.seq_len",
+        train.size(), T);
   return OkStatus();
 }
 

@@ -1,4 +1,5 @@
-// A prepared data set: a folder with train.tokens, validation.tokens and tokenizer.json, and how batches are cut from it.
+// A prepared data set: a folder with train.tokens, validation.tokens and tokenizer.json, and how batches are cut from
+// it.
 //
 //   TG_RETURN_IF_ERROR(prepareDataset("shakespeare.txt", "data", {}));       // `tegula data prepare`
 //   TG_ASSIGN_OR_RETURN(Dataset data, Dataset::open("data"));
@@ -13,7 +14,7 @@
 namespace tegula {
 
 struct PrepareOptions {
-  std::string tokenizer = "byte"; // or "char"
+  std::string tokenizer = "byte";  // or "char"
   double validationFraction = 0.1; // the last tokens, contiguous
 };
 
@@ -45,8 +46,8 @@ struct Dataset {
 
   /// Samples [first, first + B) of the run.
   Batch trainBatch(const DataOrder&, int64_t first, int64_t B, int64_t T) const;
-  /// Validation is read whole, in windows of T that do not overlap; the last window may be ragged and the last batch has
-  /// empty rows. `i` counts batches below validationBatches(B, T).
+  /// Validation is read whole, in windows of T that do not overlap; the last window may be ragged and the last batch
+  /// has empty rows. `i` counts batches below validationBatches(B, T).
   Batch validationBatch(int64_t i, int64_t B, int64_t T) const;
   int64_t validationBatches(int64_t B, int64_t T) const;
   /// Fails: fewer tokens than one training sample and one validation batch need, naming the way out.

@@ -6,9 +6,10 @@
 namespace tegula {
 namespace {
 
-/// Counts of one order: histories and history+byte, packed into integers (a byte each, the length implied by the order).
+/// Counts of one order: histories and history+byte, packed into integers (a byte each, the length implied by the
+/// order).
 struct Order {
-  absl::flat_hash_map<uint64_t, uint32_t> pairs;              // history * 256 + byte
+  absl::flat_hash_map<uint64_t, uint32_t> pairs;                          // history * 256 + byte
   absl::flat_hash_map<uint64_t, std::pair<uint32_t, uint32_t>> histories; // count, distinct bytes after it
 };
 

@@ -1,9 +1,10 @@
-// In which order training sees the data: a pure function of (seed, epoch, index), so that resuming is a seek and neither
-// ranks nor workers matter.
+// In which order training sees the data: a pure function of (seed, epoch, index), so that resuming is a seek and
+// neither ranks nor workers matter.
 //
 // An epoch cuts the tokens into windows of T inputs (and T targets, one later) that do not overlap, from an offset that
 // changes with the epoch, and visits every window once in an order of its own: a keyed permutation, four Feistel rounds
-// on Philox with cycle walking. Source: Luby & Rackoff 1988; Black & Rogaway 2002, "Ciphers with arbitrary finite domains".
+// on Philox with cycle walking. Source: Luby & Rackoff 1988; Black & Rogaway 2002, "Ciphers with arbitrary finite
+// domains".
 #pragma once
 
 #include <cstdint>

@@ -7,11 +7,10 @@
 
 namespace tegula {
 
-bool isPreparedDataset(const std::string& path) {
-  return isFolder(path) && fileExists(path + "/train.tokens");
-}
+bool isPreparedDataset(const std::string& path) { return isFolder(path) && fileExists(path + "/train.tokens"); }
 
-StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder, const PrepareOptions& o) {
+StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder,
+                                       const PrepareOptions& o) {
   TG_ASSIGN_OR_RETURN(TextDocuments text, readTextDocuments(textPath));
   bool several = text.documents.size() > 1;
   std::vector<std::string_view> views;
@@ -33,9 +32,12 @@ StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::s
   TG_RETURN_IF_ERROR(tokenizer.save(folder + "/tokenizer.json"));
   TG_RETURN_IF_ERROR(TokenFile::write(folder + "/validation.tokens", all.subspan(trainCount), tokenizer.vocabulary()));
   TG_RETURN_IF_ERROR(TokenFile::write(folder + "/train.tokens", all.first(trainCount), tokenizer.vocabulary()));
-  return PrepareReport{static_cast<int64_t>(views.size()), text.skippedFiles,
-                       text.sizeBytes(),                   static_cast<int64_t>(trainCount),
-                       static_cast<int64_t>(tokens.size() - trainCount), tokenizer.vocabulary()};
+  return PrepareReport{static_cast<int64_t>(views.size()),
+                       text.skippedFiles,
+                       text.sizeBytes(),
+                       static_cast<int64_t>(trainCount),
+                       static_cast<int64_t>(tokens.size() - trainCount),
+                       tokenizer.vocabulary()};
 }
 
 } // namespace tegula

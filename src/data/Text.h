@@ -20,10 +20,9 @@ struct TextDocuments {
   int64_t sizeBytes() const;
 };
 
-/// A file is one document, whatever its suffix. A folder is read recursively: files that end in one of kTextSuffixes, in
-/// the byte order of their relative paths, without hidden files and folders.
-/// Fails: nothing there, nothing to read, or a text that is not UTF-8 (with its offset) or holds NUL bytes; every message
-/// names the way out.
+/// A file is one document, whatever its suffix. A folder is read recursively: files that end in one of kTextSuffixes,
+/// in the byte order of their relative paths, without hidden files and folders. Fails: nothing there, nothing to read,
+/// or a text that is not UTF-8 (with its offset) or holds NUL bytes; every message names the way out.
 StatusOr<TextDocuments> readTextDocuments(const std::string& path);
 
 /// The offset of the first byte that is not part of well-formed UTF-8, or npos. Source: Unicode 15, table 3-7.

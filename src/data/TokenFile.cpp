@@ -41,7 +41,8 @@ Status TokenFile::write(const std::string& path, std::span<const int32_t> tokens
   header.tokens = tokens.size();
   header.vocabulary = static_cast<uint64_t>(vocabulary);
   header.bytesPerToken = vocabulary <= kNarrowVocabulary ? 2 : 4;
-  return writeFileAtomically(path, header.bytesPerToken == 2 ? pack<uint16_t>(header, tokens) : pack<uint32_t>(header, tokens));
+  return writeFileAtomically(path, header.bytesPerToken == 2 ? pack<uint16_t>(header, tokens)
+                                                             : pack<uint32_t>(header, tokens));
 }
 
 StatusOr<TokenFile> TokenFile::open(const std::string& path) {
@@ -52,13 +53,14 @@ StatusOr<TokenFile> TokenFile::open(const std::string& path) {
   if (bytes.size() < sizeof(header) || std::memcmp(header.magic, Header().magic, sizeof(header.magic)) != 0)
     return invalid("{}: is not a token file; `tegula data prepare TEXT FOLDER` makes them", path);
   if (header.version != 1 || (header.bytesPerToken != 2 && header.bytesPerToken != 4))
-    return unsupported("{}: version {} with {} bytes a token; this build reads version 1 with 2 or 4", path, header.version,
-                       header.bytesPerToken);
+    return unsupported("{}: version {} with {} bytes a token; this build reads version 1 with 2 or 4", path,
+                       header.version, header.bytesPerToken);
   std::span<const uint8_t> data = bytes.subspan(sizeof(header));
   if (data.size() % header.bytesPerToken != 0 || header.tokens != data.size() / header.bytesPerToken)
-    return invalid("{}: the header says {} tokens of {} bytes, the file holds {} bytes of them; it was cut short, make it "
-                   "again with `tegula data prepare`",
-                   path, header.tokens, header.bytesPerToken, data.size());
+    return invalid(
+        "{}: the header says {} tokens of {} bytes, the file holds {} bytes of them; it was cut short, make it "
+        "again with `tegula data prepare`",
+        path, header.tokens, header.bytesPerToken, data.size());
   if (hash64(data) != header.checksum)
     return invalid("{}: the checksum does not match its tokens; the file is damaged, make it again", path);
   TokenFile out;

@@ -62,9 +62,10 @@ StatusOr<std::vector<int32_t>> Tokenizer::encode(std::string_view text) const {
     std::string_view c = text.substr(i, characterLength(text[i]));
     auto found = tokens.find(c);
     if (found == tokens.end())
-      return invalid("'{}' at offset {} is not among the {} characters of the training text; leave it out, or train with "
-                     "data.tokenizer = \"byte\", which takes any text",
-                     c, i, characters_.size());
+      return invalid(
+          "'{}' at offset {} is not among the {} characters of the training text; leave it out, or train with "
+          "data.tokenizer = \"byte\", which takes any text",
+          c, i, characters_.size());
     out.push_back(found->second);
     i += c.size();
   }
@@ -114,8 +115,6 @@ StatusOr<Tokenizer> Tokenizer::load(const std::string& path) {
   return fromJson(text, path);
 }
 
-Status Tokenizer::save(const std::string& path) const {
-  return writeFileAtomically(path, toJson());
-}
+Status Tokenizer::save(const std::string& path) const { return writeFileAtomically(path, toJson()); }
 
 } // namespace tegula

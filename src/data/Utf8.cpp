@@ -24,7 +24,8 @@ size_t sequenceLength(unsigned char lead, unsigned char& low, unsigned char& hig
   return 4;
 }
 
-/// Bytes of a well-formed character at the start of `text`; 0 if ill-formed. `complete` is false where it ends too early.
+/// Bytes of a well-formed character at the start of `text`; 0 if ill-formed. `complete` is false where it ends too
+/// early.
 size_t characterAt(std::string_view text, bool& complete) {
   unsigned char low, high;
   size_t length = sequenceLength(static_cast<unsigned char>(text[0]), low, high);

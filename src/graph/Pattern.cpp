@@ -39,7 +39,8 @@ StatusOr<Graph> flatten(const Graph& g) {
     } else if (n.kind == Node::Kind::Gradient) {
       return unsupported("pattern: the graph holds a gradient; show the operator itself");
     } else {
-      auto made = n.kind == Node::Kind::Primitive ? builder.primitive(n.op, inputs, n.attrs) : builder.call(n.op, inputs, n.attrs);
+      auto made = n.kind == Node::Kind::Primitive ? builder.primitive(n.op, inputs, n.attrs)
+                                                  : builder.call(n.op, inputs, n.attrs);
       if (!made.ok()) return made.status();
       copies[i] = *made;
     }
@@ -66,7 +67,8 @@ public:
   std::vector<AxisPattern> patterns() {
     std::vector<AxisPattern> out;
     std::map<int, size_t> known;
-    for (const Graph::Input& in : graph_.inputs()) add({in.node, 0}, std::string(graph_.node(in.node).op.text()), known, out);
+    for (const Graph::Input& in : graph_.inputs())
+      add({in.node, 0}, std::string(graph_.node(in.node).op.text()), known, out);
     for (size_t i = 0; i < graph_.outputs().size(); ++i)
       add(graph_.outputs()[i], graph_.outputs().size() == 1 ? "result" : fmt::format("result{}", i), known, out);
     for (size_t a = 0; a < parent_.size(); ++a)
@@ -151,8 +153,8 @@ private:
   }
 
   void contract(const Node& n, Value y) {
-    const Shape &batchA = n.attrs.getInts("batch_a"), &batchB = n.attrs.getInts("batch_b"), &foldA = n.attrs.getInts("contract_a"),
-                &foldB = n.attrs.getInts("contract_b");
+    const Shape &batchA = n.attrs.getInts("batch_a"), &batchB = n.attrs.getInts("batch_b"),
+                &foldA = n.attrs.getInts("contract_a"), &foldB = n.attrs.getInts("contract_b");
     Value a = n.inputs[0], b = n.inputs[1];
     int at = 0;
     for (int i = 0; i < batchA.rank(); ++i, ++at) {
@@ -165,7 +167,8 @@ private:
     }
     auto freeAxes = [&](Value v, const Shape& batch, const Shape& folded) {
       for (int i = 0; i < rank(v); ++i)
-        if (std::ranges::find(batch, i) == batch.end() && std::ranges::find(folded, i) == folded.end()) join(v, i, y, at++);
+        if (std::ranges::find(batch, i) == batch.end() && std::ranges::find(folded, i) == folded.end())
+          join(v, i, y, at++);
     };
     freeAxes(a, batchA, foldA);
     freeAxes(b, batchB, foldB);

@@ -1,6 +1,6 @@
-// The parallel pattern of a graph: which axes of its inputs and results are independent of each other (work items), and which
-// are folded, indexed or ordered. It follows every axis through the primitives of the definition, so it is known for any
-// operator without running it. `tegula op show NAME --stage pattern` prints it.
+// The parallel pattern of a graph: which axes of its inputs and results are independent of each other (work items), and
+// which are folded, indexed or ordered. It follows every axis through the primitives of the definition, so it is known
+// for any operator without running it. `tegula op show NAME --stage pattern` prints it.
 #pragma once
 
 #include "graph/Graph.h"

@@ -35,8 +35,7 @@ Gpt::Block Gpt::makeBlock(Parameters& p, const std::string& path, const GptConfi
 
 Gpt::Gpt(const GptConfig& c)
     : config_(c), tokens_(parameters_, "transformer.wte", c.vocabulary, c.width, c.standardDeviation),
-      positions_(parameters_, "transformer.wpe", c.block, c.width, c.standardDeviation),
-      blocks_([&] {
+      positions_(parameters_, "transformer.wpe", c.block, c.width, c.standardDeviation), blocks_([&] {
         std::vector<Block> blocks;
         for (int64_t i = 0; i < c.layers; ++i)
           blocks.push_back(makeBlock(parameters_, fmt::format("transformer.h.{}", i), c));

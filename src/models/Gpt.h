@@ -1,6 +1,7 @@
 // A GPT-2 style decoder: learned positions, pre-LayerNorm blocks of causal attention and a GELU feed-forward layer, a
 // final LayerNorm and an output head that is the token table transposed (tied) or a matrix of its own.
-// Parameter names are those of GPT-2's released code and nanoGPT: transformer.wte.weight, transformer.h.0.attn.c_attn.weight …
+// Parameter names are those of GPT-2's released code and nanoGPT: transformer.wte.weight,
+// transformer.h.0.attn.c_attn.weight …
 //
 //   Gpt model({.vocabulary = 65, .layers = 4, .heads = 4, .width = 128, .block = 64});
 //   TG_RETURN_IF_ERROR(model.parameters().create(session, seed));
@@ -18,9 +19,9 @@ namespace tegula {
 
 struct GptConfig {
   int64_t vocabulary = 0, layers = 0, heads = 0, width = 0;
-  int64_t block = 0;      // the longest sequence
-  int64_t hidden = 0;     // of the feed-forward layer; 0 means 4 × width
-  bool bias = true;       // in linear layers and LayerNorms
+  int64_t block = 0;        // the longest sequence
+  int64_t hidden = 0;       // of the feed-forward layer; 0 means 4 × width
+  bool bias = true;         // in linear layers and LayerNorms
   std::string gelu = "erf"; // or "tanh"
   double normEpsilon = 1e-5;
   bool tiedHead = true;

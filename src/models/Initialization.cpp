@@ -11,7 +11,8 @@
 namespace tegula {
 namespace {
 
-/// Two independent standard normals from 2 × 24 random bits; the first uniform is in (0, 1], so the logarithm is finite.
+/// Two independent standard normals from 2 × 24 random bits; the first uniform is in (0, 1], so the logarithm is
+/// finite.
 void boxMuller(uint32_t a, uint32_t b, float* out) {
   float u = static_cast<float>((a >> 8) + 1) * 0x1p-24f, angle = static_cast<float>(b >> 8) * (0x1p-24f * 6.28318531f);
   float radius = std::sqrt(-2.0f * std::log(u));
@@ -37,7 +38,8 @@ void fillNormal(HostArray& array, std::array<uint32_t, 2> key, float deviation) 
   int64_t chunk = (n / threads + 3) / 4 * 4;
   std::vector<std::thread> workers;
   for (int64_t begin = chunk; begin < n; begin += chunk)
-    workers.emplace_back([=, data = array.as<float>()] { fillNormal(data, begin, std::min(begin + chunk, n), key, deviation); });
+    workers.emplace_back(
+        [=, data = array.as<float>()] { fillNormal(data, begin, std::min(begin + chunk, n), key, deviation); });
   fillNormal(array.as<float>(), 0, std::min(chunk, n), key, deviation);
   for (std::thread& w : workers) w.join();
 }
@@ -48,8 +50,11 @@ HostArray initialValues(const Parameter& p, uint64_t seed) {
   HostArray array = HostArray::zeros(DType::F32, p.shape);
   float* data = array.as<float>();
   switch (p.initialization.kind) {
-  case Initialization::Kind::Zeros: break;
-  case Initialization::Kind::Ones: std::fill(data, data + array.elements(), 1.0f); break;
+  case Initialization::Kind::Zeros:
+    break;
+  case Initialization::Kind::Ones:
+    std::fill(data, data + array.elements(), 1.0f);
+    break;
   case Initialization::Kind::Normal: {
     uint64_t stream = hash64(p.name);
     fillNormal(array, philoxKey(seed, stream), static_cast<float>(p.initialization.standardDeviation));

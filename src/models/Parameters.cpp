@@ -70,8 +70,9 @@ Status Parameters::check(const std::map<std::string, HostArray>& arrays) const {
                       toString(found->second.shape())));
   }
   for (const auto& [name, array] : arrays)
-    if (!known.contains(name)) add(fmt::format("{}: in the file with shape {}, but the model has no such parameter",
-                                               name, toString(array.shape())));
+    if (!known.contains(name))
+      add(fmt::format("{}: in the file with shape {}, but the model has no such parameter", name,
+                      toString(array.shape())));
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
 }
 

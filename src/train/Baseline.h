@@ -8,8 +8,8 @@
 namespace tegula {
 
 struct Baseline {
-  double threeGram = 0, fourGram = 0;   // nats a byte on the held-out part (data/NGram.h)
-  std::optional<double> lossPerByte;    // of the run's last validation
+  double threeGram = 0, fourGram = 0; // nats a byte on the held-out part (data/NGram.h)
+  std::optional<double> lossPerByte;  // of the run's last validation
 };
 
 /// Counts on the first 1 - fraction of the text's bytes and evaluates on the rest. `run` may be empty.

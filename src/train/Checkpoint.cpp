@@ -85,12 +85,12 @@ Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
       return invalid("{}: the manifest says nothing about {}", folder, name);
     TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
     if (size != entry["bytes"].get<int64_t>())
-      return invalid("{}: has {} bytes, the manifest says {}; the checkpoint is damaged, resume from another", path, size,
-                     entry["bytes"].get<int64_t>());
+      return invalid("{}: has {} bytes, the manifest says {}; the checkpoint is damaged, resume from another", path,
+                     size, entry["bytes"].get<int64_t>());
     TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
     if (hash != entry["xxh3_64"].get<std::string>())
-      return invalid("{}: has checksum {}, the manifest says {}; the checkpoint is damaged, resume from another", path, hash,
-                     entry["xxh3_64"].get<std::string>());
+      return invalid("{}: has checksum {}, the manifest says {}; the checkpoint is damaged, resume from another", path,
+                     hash, entry["xxh3_64"].get<std::string>());
   }
   return OkStatus();
 }
@@ -117,7 +117,8 @@ std::vector<int64_t> listCheckpoints(const std::string& root) {
   StatusOr<std::vector<std::string>> names = listFolder(root);
   if (!names.ok()) return steps;
   for (const std::string& name : *names)
-    if (int64_t step = stepOfName(name); step >= 0 && fileExists(root + "/" + name + "/manifest.json")) steps.push_back(step);
+    if (int64_t step = stepOfName(name); step >= 0 && fileExists(root + "/" + name + "/manifest.json"))
+      steps.push_back(step);
   std::ranges::sort(steps);
   return steps;
 }

@@ -7,8 +7,8 @@
 //     config.toml              the resolved configuration of the run
 //     tokenizer.json
 //
-// It is written as step-1000.tmp-… beside its place, every file is made durable, and the folder is renamed: a crash at any
-// moment leaves the earlier checkpoints and perhaps a folder of rubbish that the next save removes.
+// It is written as step-1000.tmp-… beside its place, every file is made durable, and the folder is renamed: a crash at
+// any moment leaves the earlier checkpoints and perhaps a folder of rubbish that the next save removes.
 #pragma once
 
 #include "base/Status.h"
@@ -25,7 +25,7 @@ struct Checkpoint {
   int64_t samples = 0; // position in the data: samples seen since the run began
   int64_t skipped = 0; // steps that were not applied
   uint64_t dataChecksum = 0;
-  std::string target;  // that computed it: another one continues with other rounding
+  std::string target; // that computed it: another one continues with other rounding
   std::string configToml, tokenizerJson;
   std::map<std::string, HostArray> parameters, moments;
 };

@@ -9,7 +9,8 @@ StatusOr<Evaluation> evaluateValidation(Session& session, const Gpt& model, cons
   for (int64_t i = 0; i < data.validationBatches(B, T); ++i) {
     Batch batch = data.validationBatch(i, B, T);
     std::vector<Tensor> p = model.parameters().read(session);
-    Tensor loss = model.loss(model.logits(p, model.hidden(p, session.input(batch.tokens))), session.input(batch.labels), "sum");
+    Tensor loss =
+        model.loss(model.logits(p, model.hidden(p, session.input(batch.tokens))), session.input(batch.labels), "sum");
     const Tensor results[] = {loss};
     TG_RETURN_IF_ERROR(session.evaluate(results));
     TG_ASSIGN_OR_RETURN(double value, session.scalarValue(loss));

@@ -30,7 +30,7 @@ struct Earlier {
 Interrupt::Interrupt() {
   signalled = false;
   auto* earlier = new Earlier;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onSignal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

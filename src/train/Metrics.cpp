@@ -14,7 +14,8 @@ constexpr double kGiB = 1 << 30;
 /// 27483.2 as "27,483".
 std::string withCommas(double x) {
   std::string digits = fmt::format("{:.0f}", std::isfinite(x) ? x : 0.0);
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > (digits[0] == '-' ? 1 : 0); i -= 3) digits.insert(i, ",");
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > (digits[0] == '-' ? 1 : 0); i -= 3)
+    digits.insert(i, ",");
   return digits;
 }
 
@@ -33,7 +34,8 @@ Colours colours(bool on) {
 }
 
 std::string memoryText(const Throughput& t) {
-  double percent = t.totalMemoryBytes > 0 ? 100.0 * static_cast<double>(t.memoryBytes) / static_cast<double>(t.totalMemoryBytes) : 0;
+  double percent =
+      t.totalMemoryBytes > 0 ? 100.0 * static_cast<double>(t.memoryBytes) / static_cast<double>(t.totalMemoryBytes) : 0;
   return fmt::format("{:5.2f}GiB({:.2f}%)", static_cast<double>(t.memoryBytes) / kGiB, percent);
 }
 
@@ -64,21 +66,23 @@ std::optional<int64_t> stepOfLine(std::string_view line) {
 
 std::string stepLine(const StepMetrics& m, const Throughput& t, bool colour) {
   Colours c = colours(colour);
-  return fmt::format("{}step: {:2}  {}loss: {:7.4f}  {}grad_norm: {:7.4f}  {}memory: {}  {}tps: {}  {}tflops: {}  {}mfu: {:.2f}%{}  "
-                     "lr: {:.4e}{}",
-                     c.red, m.step, c.green, m.loss, c.orange, m.gradientNorm, c.turquoise, memoryText(t), c.blue,
-                     withCommas(t.tokensPerSecond), c.cyan, fixedWithCommas(t.flops() / 1e12), c.magenta, 100 * t.utilization(), c.reset,
-                     m.learningRate, m.applied ? "" : "  skipped");
+  return fmt::format(
+      "{}step: {:2}  {}loss: {:7.4f}  {}grad_norm: {:7.4f}  {}memory: {}  {}tps: {}  {}tflops: {}  {}mfu: {:.2f}%{}  "
+      "lr: {:.4e}{}",
+      c.red, m.step, c.green, m.loss, c.orange, m.gradientNorm, c.turquoise, memoryText(t), c.blue,
+      withCommas(t.tokensPerSecond), c.cyan, fixedWithCommas(t.flops() / 1e12), c.magenta, 100 * t.utilization(),
+      c.reset, m.learningRate, m.applied ? "" : "  skipped");
 }
 
 std::string validationLine(int64_t step, double loss, const Throughput& t, bool colour) {
   Colours c = colours(colour);
-  return fmt::format("{}validate step: {:2}  {}loss: {:7.4f}  {}memory: {}  {}tps: {}{}", c.orange, step, c.green, loss, c.turquoise,
-                     memoryText(t), c.blue, withCommas(t.tokensPerSecond), c.reset);
+  return fmt::format("{}validate step: {:2}  {}loss: {:7.4f}  {}memory: {}  {}tps: {}{}", c.orange, step, c.green, loss,
+                     c.turquoise, memoryText(t), c.blue, withCommas(t.tokensPerSecond), c.reset);
 }
 
 std::string stepJson(const StepMetrics& m, const Throughput& t) {
-  nlohmann::ordered_json j{{"step", m.step}, {"loss", number(m.loss)}, {"grad_norm", number(m.gradientNorm)}, {"lr", m.learningRate}};
+  nlohmann::ordered_json j{
+      {"step", m.step}, {"loss", number(m.loss)}, {"grad_norm", number(m.gradientNorm)}, {"lr", m.learningRate}};
   if (!m.applied) j["skipped"] = true;
   j["measured"] = measured(t);
   return j.dump() + "\n";

@@ -7,19 +7,24 @@ namespace tegula {
 
 RunSchema::RunSchema(RunConfig& c) : schema_("Configuration of a training run") {
   schema_.section("job", "Where the run is kept.")
-      .key("dump_folder", &c.job.dumpFolder, {.doc = "The run's folder; empty means runs/<config>-<n>, the first n that is free."})
+      .key("dump_folder", &c.job.dumpFolder,
+           {.doc = "The run's folder; empty means runs/<config>-<n>, the first n that is free."})
       .key("description", &c.job.description, {.doc = "A note for people."});
   schema_.section("data", "What is learned.")
-      .key("path", &c.data.path, {.doc = "A text file, a folder of texts, or a folder that `tegula data prepare` wrote."})
-      .key("tokenizer", &c.data.tokenizer, {.doc = "Symbols: bytes, or the set of the text's characters.", .choices = {"byte", "char"}})
+      .key("path", &c.data.path,
+           {.doc = "A text file, a folder of texts, or a folder that `tegula data prepare` wrote."})
+      .key("tokenizer", &c.data.tokenizer,
+           {.doc = "Symbols: bytes, or the set of the text's characters.", .choices = {"byte", "char"}})
       .key("validation_fraction", &c.data.validationFraction,
            {.doc = "How much of the end of the text is held out.", .max = 0.9, .above = 0});
   schema_.section("model", "A GPT-2 style decoder.")
       .key("n_layers", &c.model.layers, {.doc = "Blocks.", .min = 1, .max = 1000})
       .key("n_heads", &c.model.heads, {.doc = "Attention heads; must divide dim.", .min = 1})
       .key("dim", &c.model.width, {.doc = "Width of the residual stream.", .min = 1, .max = 1 << 20})
-      .key("hidden_dim", &c.model.hidden, {.doc = "Width of the feed-forward layer; 0 means 4 times dim.", .min = 0, .max = 1 << 22})
-      .key("vocab_size", &c.model.vocabulary, {.doc = "Rows of the token table; 0 means the tokenizer's.", .min = 0, .max = 1 << 24})
+      .key("hidden_dim", &c.model.hidden,
+           {.doc = "Width of the feed-forward layer; 0 means 4 times dim.", .min = 0, .max = 1 << 22})
+      .key("vocab_size", &c.model.vocabulary,
+           {.doc = "Rows of the token table; 0 means the tokenizer's.", .min = 0, .max = 1 << 24})
       .key("bias", &c.model.bias, {.doc = "Biases in linear layers and norms."})
       .key("gelu", &c.model.gelu, {.doc = "Form of GELU.", .choices = {"erf", "tanh"}})
       .key("norm_eps", &c.model.normEpsilon, {.doc = "Epsilon of LayerNorm.", .above = 0})
@@ -36,33 +41,43 @@ RunSchema::RunSchema(RunConfig& c) : schema_("Configuration of a training run") 
            {.doc = "What decays: tensors of two or more dimensions, or all.", .choices = {"matrices", "all"}});
   schema_.section("lr_scheduler", "Linear warm-up, then decay to the last step.")
       .key("warmup_steps", &c.schedule.warmupSteps, {.doc = "Steps of warm-up.", .min = 0})
-      .key("decay_type", &c.schedule.decayType, {.doc = "Shape of the decay.", .choices = {"cosine", "linear", "constant"}})
-      .key("min_lr_factor", &c.schedule.minimumFactor, {.doc = "Last learning rate as a part of the peak.", .min = 0, .max = 1});
+      .key("decay_type", &c.schedule.decayType,
+           {.doc = "Shape of the decay.", .choices = {"cosine", "linear", "constant"}})
+      .key("min_lr_factor", &c.schedule.minimumFactor,
+           {.doc = "Last learning rate as a part of the peak.", .min = 0, .max = 1});
   schema_.section("training", "The step loop.")
       .key("local_batch_size", &c.training.batch, {.doc = "Sequences a step.", .min = 1, .max = 1 << 24})
-      .key("seq_len", &c.training.sequence, {.doc = "Tokens a sequence; also the model's longest context.", .min = 1, .max = 1 << 24})
+      .key("seq_len", &c.training.sequence,
+           {.doc = "Tokens a sequence; also the model's longest context.", .min = 1, .max = 1 << 24})
       .key("steps", &c.training.steps, {.doc = "Optimizer steps of the whole run.", .min = 1})
-      .key("max_norm", &c.training.maxNorm, {.doc = "Gradients are clipped to this global norm; 0 means never.", .min = 0})
+      .key("max_norm", &c.training.maxNorm,
+           {.doc = "Gradients are clipped to this global norm; 0 means never.", .min = 0})
       .key("dtype", &c.training.dtype,
-           {.doc = "Type of matrix products and attention; weights and optimizer state stay f32.", .choices = {"f32", "bf16"}})
+           {.doc = "Type of matrix products and attention; weights and optimizer state stay f32.",
+            .choices = {"f32", "bf16"}})
       .key("seed", &c.training.seed, {.doc = "Of initial weights and of the order of the data.", .min = 0})
       .key("max_skipped_steps", &c.training.maxSkippedSteps,
-           {.doc = "The run stops after this many steps in a row with a loss or gradient that is not finite.", .min = 0});
+           {.doc = "The run stops after this many steps in a row with a loss or gradient that is not finite.",
+            .min = 0});
   schema_.section("checkpoint", "What a run can resume from.")
       .key("enable", &c.checkpoint.enable, {.doc = "Write checkpoints."})
       .key("interval", &c.checkpoint.interval, {.doc = "Steps between two; the last step always has one.", .min = 1})
       .key("keep_latest_k", &c.checkpoint.keepLatest, {.doc = "How many are kept; 0 means all.", .min = 0});
   schema_.section("metrics", "What is printed.")
-      .key("log_freq", &c.metrics.logFrequency, {.doc = "Steps between two printed lines; log.jsonl has every step.", .min = 1});
+      .key("log_freq", &c.metrics.logFrequency,
+           {.doc = "Steps between two printed lines; log.jsonl has every step.", .min = 1});
   schema_.section("validation", "The held-out text, evaluated whole.")
       .key("enable", &c.validation.enable, {.doc = "Evaluate."})
-      .key("freq", &c.validation.frequency, {.doc = "Steps between two evaluations; the last step always has one.", .min = 1});
+      .key("freq", &c.validation.frequency,
+           {.doc = "Steps between two evaluations; the last step always has one.", .min = 1});
   schema_.section("hardware", "Where it runs.")
       .key("device", &c.hardware.device, {.doc = "A backend's name or the path of a plugin."})
       .key("target", &c.hardware.target, {.doc = "A name from targets/; empty means what is detected."})
-      .key("threads", &c.hardware.threads, {.doc = "0 means every core that the process may use.", .min = 0, .max = 4096})
+      .key("threads", &c.hardware.threads,
+           {.doc = "0 means every core that the process may use.", .min = 0, .max = 4096})
       .key("fallback", &c.hardware.fallback,
-           {.doc = "Whether an operator that cannot be compiled may run on the reference evaluator.", .choices = {"error", "host"}});
+           {.doc = "Whether an operator that cannot be compiled may run on the reference evaluator.",
+            .choices = {"error", "host"}});
 }
 
 Status RunConfig::check() const {
@@ -75,8 +90,8 @@ Status RunConfig::check() const {
 
 StatusOr<GptConfig> RunConfig::modelConfig(int64_t tokens) const {
   if (model.vocabulary != 0 && model.vocabulary < tokens)
-    return invalid("[model] vocab_size is {}, but the tokenizer has {} symbols; leave it out, or give at least that", model.vocabulary,
-                   tokens);
+    return invalid("[model] vocab_size is {}, but the tokenizer has {} symbols; leave it out, or give at least that",
+                   model.vocabulary, tokens);
   GptConfig c;
   c.vocabulary = model.vocabulary ? model.vocabulary : tokens;
   c.layers = model.layers;

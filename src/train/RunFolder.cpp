@@ -64,18 +64,22 @@ StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& conf
   std::string prefix = "runs/" + runName(request, config);
   if (request.resume) {
     if (isFolder(request.source))
-      folder = fs::path(request.source).has_filename() ? request.source : fs::path(request.source).parent_path().string();
+      folder =
+          fs::path(request.source).has_filename() ? request.source : fs::path(request.source).parent_path().string();
     else if (folder.empty())
       folder = latestNumbered(prefix);
-    if (folder.empty()) return notFound("--resume: found no {}-<n> with checkpoints; name the run: tegula train --resume RUN", prefix);
+    if (folder.empty())
+      return notFound("--resume: found no {}-<n> with checkpoints; name the run: tegula train --resume RUN", prefix);
     if (!hasCheckpoints(folder))
-      return notFound("--resume: {} has no complete checkpoint in {}/checkpoints; start it without --resume", folder, folder);
+      return notFound("--resume: {} has no complete checkpoint in {}/checkpoints; start it without --resume", folder,
+                      folder);
     return RunFolder{folder};
   }
   if (folder.empty()) folder = firstFree(prefix, 1);
   if (!hasCheckpoints(folder)) return RunFolder{folder};
   if (!request.fresh)
-    return failed("{} already has checkpoints up to step {}; go on with: tegula train --resume {}, or start a new run beside it with --new",
+    return failed("{} already has checkpoints up to step {}; go on with: tegula train --resume {}, or start a new run "
+                  "beside it with --new",
                   folder, listCheckpoints(folder + "/checkpoints").back(), folder);
   folder = firstFree(folder, 2);
   return RunFolder{folder};
@@ -84,7 +88,8 @@ StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& conf
 StatusOr<std::string> latestCheckpoint(const std::string& path) {
   if (fileExists(path + "/manifest.json")) return path;
   std::vector<int64_t> steps = listCheckpoints(path + "/checkpoints");
-  if (!isFolder(path)) return notFound("{}: no such run folder; runs are in runs/ unless [job] dump_folder says otherwise", path);
+  if (!isFolder(path))
+    return notFound("{}: no such run folder; runs are in runs/ unless [job] dump_folder says otherwise", path);
   if (steps.empty()) return notFound("{}: has no complete checkpoint; train it first: tegula train", path);
   return checkpointFolder(path + "/checkpoints", steps.back());
 }

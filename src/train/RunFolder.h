@@ -23,11 +23,11 @@ struct RunFolder {
 
 /// What `tegula train` was asked for.
 struct TrainRequest {
-  std::string source;             // a config file or, with resume, a run folder; may be empty
-  std::string dataPath;           // --data
-  std::vector<std::string> sets;  // --set section.key=value
+  std::string source;                 // a config file or, with resume, a run folder; may be empty
+  std::string dataPath;               // --data
+  std::vector<std::string> sets;      // --set section.key=value
   bool resume = false, fresh = false; // --resume, --new
-  std::optional<int64_t> stopAt;  // --stop-at: pause after this step
+  std::optional<int64_t> stopAt;      // --stop-at: pause after this step
 };
 
 /// Reads config file, --data, --set and environment, in that order. Fails: with every error at once.

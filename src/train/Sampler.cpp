@@ -92,7 +92,8 @@ StatusOr<std::vector<int32_t>> Sampler::continueTokens(std::vector<int32_t> cont
   for (int64_t i = 0; i < o.tokens; ++i) {
     TG_ASSIGN_OR_RETURN(std::vector<float> logits, nextLogits(context));
     // A vocabulary padded beyond the tokenizer's has rows that no text ever uses.
-    if (tokenizer_.vocabulary() < static_cast<int64_t>(logits.size())) logits.resize(static_cast<size_t>(tokenizer_.vocabulary()));
+    if (tokenizer_.vocabulary() < static_cast<int64_t>(logits.size()))
+      logits.resize(static_cast<size_t>(tokenizer_.vocabulary()));
     TG_ASSIGN_OR_RETURN(int32_t token, chooseToken(logits, o, i));
     context.push_back(token);
     out.push_back(token);
@@ -101,7 +102,8 @@ StatusOr<std::vector<int32_t>> Sampler::continueTokens(std::vector<int32_t> cont
   return out;
 }
 
-Status Sampler::generate(std::string_view prompt, const SamplingOptions& o, const std::function<void(std::string_view)>& emit) {
+Status Sampler::generate(std::string_view prompt, const SamplingOptions& o,
+                         const std::function<void(std::string_view)>& emit) {
   StatusOr<std::vector<int32_t>> context = tokenizer_.encode(prompt);
   if (!context.ok()) return addContext(context.status(), "--prompt");
   std::string held;

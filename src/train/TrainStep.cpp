@@ -50,8 +50,8 @@ Tensor TrainStep::recordNorm(std::span<const Tensor> gradients, double normScale
 
 TrainStep::Recorded TrainStep::record(const HostArray& tokens, const HostArray& labels, double learningRate,
                                       double normScale) {
-  static const Symbol adamw("adamw"), minimum("minimum"), less("less"), select("select"), magnitude("abs"), beta1("beta1"),
-      beta2("beta2"), eps("eps"), weightDecay("weight_decay");
+  static const Symbol adamw("adamw"), minimum("minimum"), less("less"), select("select"), magnitude("abs"),
+      beta1("beta1"), beta2("beta2"), eps("eps"), weightDecay("weight_decay");
   Session& s = *session_;
   std::vector<Tensor> p = parameters_->read(s);
   Tensor loss = loss_(p, s.input(tokens), s.input(labels));
@@ -71,10 +71,12 @@ TrainStep::Recorded TrainStep::record(const HostArray& tokens, const HostArray& 
   for (size_t i = 0; i < p.size(); ++i) {
     const Parameter& parameter = parameters_->list()[i];
     double decay = decays(parameter) ? options_.weightDecay : 0.0;
-    const Tensor inputs[] = {p[i],  gradients[i], s.read(moments_[i].first), s.read(moments_[i].second), rate, clip,
-                             correction1, correction2};
-    std::vector<Tensor> next = callAll(adamw, inputs,
-                                       {{beta1, options_.beta1}, {beta2, options_.beta2}, {eps, options_.epsilon}, {weightDecay, decay}});
+    const Tensor inputs[] = {
+        p[i],        gradients[i], s.read(moments_[i].first), s.read(moments_[i].second), rate, clip,
+        correction1, correction2};
+    std::vector<Tensor> next =
+        callAll(adamw, inputs,
+                {{beta1, options_.beta1}, {beta2, options_.beta2}, {eps, options_.epsilon}, {weightDecay, decay}});
     if (next.size() != 3) break; // a recording error, which evaluate() reports
     s.assign(parameter.state, next[0]);
     s.assign(moments_[i].first, next[1]);
@@ -97,7 +99,8 @@ StatusOr<StepResult> TrainStep::run(const HostArray& tokens, const HostArray& la
 }
 
 /// Finds out what was not finite. Where only the squares overflowed, the step is taken with scaled gradients.
-StatusOr<StepResult> TrainStep::recover(const HostArray& tokens, const HostArray& labels, double learningRate, StepResult failed) {
+StatusOr<StepResult> TrainStep::recover(const HostArray& tokens, const HostArray& labels, double learningRate,
+                                        StepResult failed) {
   static const Symbol magnitude("abs"), maximum("reduce_max"), axes("axes"), keepdim("keepdim");
   std::vector<Tensor> p = parameters_->read(*session_);
   Tensor loss = loss_(p, session_->input(tokens), session_->input(labels));
@@ -163,8 +166,9 @@ std::string TrainStep::decayRule() const {
     tensors[decays(p)] += 1;
     elements[decays(p)] += p.shape.elements();
   }
-  return fmt::format("weight decay {} on {} tensors {}({} elements), none on {} others ({} elements)", options_.weightDecay,
-                     tensors[1], options_.decayAll ? "" : "of two or more dimensions ", elements[1], tensors[0], elements[0]);
+  return fmt::format("weight decay {} on {} tensors {}({} elements), none on {} others ({} elements)",
+                     options_.weightDecay, tensors[1], options_.decayAll ? "" : "of two or more dimensions ",
+                     elements[1], tensors[0], elements[0]);
 }
 
 } // namespace tegula

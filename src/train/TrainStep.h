@@ -4,7 +4,8 @@
 //   TG_ASSIGN_OR_RETURN(TrainStep step, TrainStep::create(session, model.parameters(), lossOf(model), options));
 //   TG_ASSIGN_OR_RETURN(StepResult r, step.run(tokens, labels, learningRate));
 //
-// Source of the update: Loshchilov & Hutter 2019, "Decoupled weight decay regularization", as PyTorch's AdamW computes it.
+// Source of the update: Loshchilov & Hutter 2019, "Decoupled weight decay regularization", as PyTorch's AdamW computes
+// it.
 #pragma once
 
 #include "models/Gpt.h"
@@ -57,7 +58,8 @@ private:
       : session_(&s), parameters_(&p), loss_(std::move(loss)), options_(o) {}
   Recorded record(const HostArray& tokens, const HostArray& labels, double learningRate, double normScale);
   Tensor recordNorm(std::span<const Tensor> gradients, double normScale);
-  StatusOr<StepResult> recover(const HostArray& tokens, const HostArray& labels, double learningRate, StepResult failed);
+  StatusOr<StepResult> recover(const HostArray& tokens, const HostArray& labels, double learningRate,
+                               StepResult failed);
   bool decays(const Parameter& p) const { return options_.decayAll || p.shape.rank() >= 2; }
 
   Session* session_;

@@ -3,6 +3,7 @@
 
 #include "base/Files.h"
 #include "base/Log.h"
+#include "compiler/Target.h"
 #include "data/Dataset.h"
 #include "train/Checkpoint.h"
 #include "train/Evaluation.h"
@@ -10,7 +11,6 @@
 #include "train/LearningRate.h"
 #include "train/Metrics.h"
 #include "train/TrainStep.h"
-#include "compiler/Target.h"
 #include <chrono>
 #include <cstdlib>
 #include <unistd.h>
@@ -34,14 +34,16 @@ OptimizerOptions optimizerOptions(const RunConfig& c) {
 }
 
 LearningRate learningRate(const RunConfig& c) {
-  return {c.optimizer.learningRate, c.schedule.minimumFactor, c.schedule.warmupSteps, c.training.steps, c.schedule.decayType};
+  return {c.optimizer.learningRate, c.schedule.minimumFactor, c.schedule.warmupSteps, c.training.steps,
+          c.schedule.decayType};
 }
 
 /// Tokens are prepared once into the run's folder, unless [data] path is a prepared folder already.
 StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder) {
   if (isPreparedDataset(c.data.path)) return Dataset::open(c.data.path);
   if (!isPreparedDataset(folder.data())) {
-    TG_RETURN_IF_ERROR(prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
+    TG_RETURN_IF_ERROR(
+        prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
   }
   return Dataset::open(folder.data());
 }
@@ -100,7 +102,8 @@ Status Run::start(bool resume) {
     TG_RETURN_IF_ERROR(restore());
   } else {
     TG_RETURN_IF_ERROR(model_->parameters().create(*session_, static_cast<uint64_t>(config_.training.seed)));
-    TG_ASSIGN_OR_RETURN(step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
+    TG_ASSIGN_OR_RETURN(
+        step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
     TG_RETURN_IF_ERROR(removeAll(folder_.log())); // there may be none
   }
   TG_RETURN_IF_ERROR(writeFileAtomically(folder_.config(), RunSchema(config_)->toToml()));
@@ -113,17 +116,19 @@ Status Run::restore() {
   std::string place = checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
   TG_ASSIGN_OR_RETURN(Checkpoint c, loadCheckpoint(place));
   if (c.dataChecksum != data_->checksum())
-    return failed("{}: was trained on other data than {}; give back the text it began with, or start anew with --new", place,
-                  config_.data.path);
+    return failed("{}: was trained on other data than {}; give back the text it began with, or start anew with --new",
+                  place, config_.data.path);
   TG_RETURN_IF_ERROR(addContext(model_->parameters().create(*session_, c.parameters), place));
-  TG_ASSIGN_OR_RETURN(step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
+  TG_ASSIGN_OR_RETURN(
+      step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
   TG_RETURN_IF_ERROR(addContext(step_->storeMoments(c.moments, c.updates), place));
   if (c.samples != c.step * batch())
-    return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size it began with",
+    return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size "
+                  "it began with",
                   place, c.samples, c.step, batch());
   if (c.target != session_->target().name)
-    logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit", place, c.target,
-               session_->target().name);
+    logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit",
+               place, c.target, session_->target().name);
   done_ = savedAt_ = c.step;
   skipped_ = c.skipped;
   TG_RETURN_IF_ERROR(truncateLog(folder_.log(), done_));
@@ -134,22 +139,25 @@ Status Run::restore() {
 void Run::printDerived() {
   const GptConfig& m = model_->config();
   say("run folder: {}", folder_.path);
-  say("model: {} parameters, {} layers, {} heads, {} wide, context {}, vocabulary {}", model_->parameters().elements(), m.layers, m.heads,
-      m.width, m.block, m.vocabulary);
+  say("model: {} parameters, {} layers, {} heads, {} wide, context {}, vocabulary {}", model_->parameters().elements(),
+      m.layers, m.heads, m.width, m.block, m.vocabulary);
   say("data: {} training and {} validation tokens, {} steps an epoch", data_->train.size(), data_->validation.size(),
       (order_->windowsPerEpoch() + batch() - 1) / batch());
   say("step: {} sequences x {} tokens = {} tokens", batch(), sequence(), batch() * sequence());
   say("optimizer: AdamW, {}", step_->decayRule());
-  say("lr: {} after {} warm-up steps, then {} to {} at step {}", config_.optimizer.learningRate, rate_.warmupSteps, rate_.decayType,
-      rate_.decayType == "constant" ? rate_.peak : rate_.peak * rate_.minimumFactor, config_.training.steps);
-  say("hardware: device {}, target {}, compute {}", config_.hardware.device, session_->target().name, config_.training.dtype);
+  say("lr: {} after {} warm-up steps, then {} to {} at step {}", config_.optimizer.learningRate, rate_.warmupSteps,
+      rate_.decayType, rate_.decayType == "constant" ? rate_.peak : rate_.peak * rate_.minimumFactor,
+      config_.training.steps);
+  say("hardware: device {}, target {}, compute {}", config_.hardware.device, session_->target().name,
+      config_.training.dtype);
   DType compute = config_.training.dtype == "bf16" ? DType::BF16 : DType::F32;
   StatusOr<double> peak = session_->peakFlops(compute);
   if (peak.ok())
     peakFlops_ = *peak;
   else
     logWarning("mfu: the peak rate could not be measured: {}", message(peak.status()));
-  say("mfu = tokens/s x (6 x matrix parameters + 12 x layers x width x seq_len = {:.4g} flop) / peak ({:.4g} flop/s of {} measured on "
+  say("mfu = tokens/s x (6 x matrix parameters + 12 x layers x width x seq_len = {:.4g} flop) / peak ({:.4g} flop/s of "
+      "{} measured on "
       "this device's threads)",
       model_->trainingFlopsPerToken(sequence()), peakFlops_, config_.training.dtype);
 }
@@ -185,7 +193,8 @@ Status Run::oneStep() {
   if (!planPrinted_) printPlan();
   TG_RETURN_IF_ERROR(logLineToFile(stepJson(metrics, t)));
   bool last = done_ == config_.training.steps;
-  if (done_ == 1 || last || done_ % config_.metrics.logFrequency == 0 || !r.applied) say("{}", stepLine(metrics, t, colour_));
+  if (done_ == 1 || last || done_ % config_.metrics.logFrequency == 0 || !r.applied)
+    say("{}", stepLine(metrics, t, colour_));
   if (r.applied) {
     skippedInARow_ = 0;
     return OkStatus();
@@ -196,7 +205,8 @@ Status Run::oneStep() {
   for (const std::string& n : r.nonFinite) names += (names.empty() ? "" : ", ") + n;
   logWarning("step {}: not finite: {}; the update was left out ({} so far)", done_, names, skipped_);
   if (skippedInARow_ > config_.training.maxSkippedSteps)
-    return failed("step {}: {} steps in a row were not finite ({}); lower optimizer.lr, or look at the data; the weights are those of step {}",
+    return failed("step {}: {} steps in a row were not finite ({}); lower optimizer.lr, or look at the data; the "
+                  "weights are those of step {}",
                   done_, skippedInARow_, names, done_ - skippedInARow_);
   return OkStatus();
 }
@@ -232,18 +242,22 @@ Status Run::save() {
 Status Run::loop() {
   Interrupt interrupt;
   int64_t end = std::min(config_.training.steps, stopAt_.value_or(config_.training.steps));
-  if (done_ >= end) say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_, end);
+  if (done_ >= end)
+    say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_, end);
   while (done_ < end && !interrupt.requested()) {
     TG_RETURN_IF_ERROR(oneStep());
     bool last = done_ == config_.training.steps;
-    if (config_.validation.enable && (last || done_ % config_.validation.frequency == 0)) TG_RETURN_IF_ERROR(validate());
-    if (config_.checkpoint.enable && (done_ == end || done_ % config_.checkpoint.interval == 0)) TG_RETURN_IF_ERROR(save());
+    if (config_.validation.enable && (last || done_ % config_.validation.frequency == 0))
+      TG_RETURN_IF_ERROR(validate());
+    if (config_.checkpoint.enable && (done_ == end || done_ % config_.checkpoint.interval == 0))
+      TG_RETURN_IF_ERROR(save());
   }
   if (done_ < end && config_.checkpoint.enable) TG_RETURN_IF_ERROR(save());
   if (done_ == config_.training.steps)
     say("done: {} steps; sample from it with: tegula generate {} --prompt TEXT", done_, folder_.path);
   else if (config_.checkpoint.enable)
-    say("stopped after step {} of {}; go on with: tegula train --resume {}", done_, config_.training.steps, folder_.path);
+    say("stopped after step {} of {}; go on with: tegula train --resume {}", done_, config_.training.steps,
+        folder_.path);
   else
     say("stopped after step {} of {}; checkpoint.enable is false, so nothing was saved", done_, config_.training.steps);
   return OkStatus();
@@ -265,7 +279,8 @@ StatusOr<Graph> trainingGraph(const RunConfig& config, Session& session) {
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config.modelConfig(kByteVocabulary));
   Gpt model(modelConfig);
   TG_RETURN_IF_ERROR(model.parameters().create(session, static_cast<uint64_t>(config.training.seed)));
-  TG_ASSIGN_OR_RETURN(TrainStep step, TrainStep::create(session, model.parameters(), meanLossOf(model), optimizerOptions(config)));
+  TG_ASSIGN_OR_RETURN(TrainStep step,
+                      TrainStep::create(session, model.parameters(), meanLossOf(model), optimizerOptions(config)));
   Shape shape{config.training.batch, config.training.sequence};
   return step.recordedGraph(HostArray::zeros(DType::I32, shape), HostArray::zeros(DType::I32, shape));
 }

@@ -3,9 +3,9 @@
 //   TrainRequest request{.source = "run.toml"};
 //   TG_RETURN_IF_ERROR(train(request, stdout));
 //
-// A run that stops, for whatever reason, resumes from its latest checkpoint and continues bit for bit: parameters, moments,
-// data position, learning rate and the reproducible part of log.jsonl.
-// Threads: one run at a time in a process (signal handlers). Blocks until the run ends.
+// A run that stops, for whatever reason, resumes from its latest checkpoint and continues bit for bit: parameters,
+// moments, data position, learning rate and the reproducible part of log.jsonl. Threads: one run at a time in a process
+// (signal handlers). Blocks until the run ends.
 #pragma once
 
 #include "train/RunFolder.h"

@@ -117,7 +117,8 @@ TEST(Schema, OverridesByName) {
 
 TEST(Schema, ResolvedFileReadsBackTheSame) {
   Options a;
-  ASSERT_TRUE(a.load("name = \"a \\\"b\\\" \\\\ \\n\"\n[training]\nlr = 0.30000000000000004\n[[cache]]\nsize = 3\n").ok());
+  ASSERT_TRUE(
+      a.load("name = \"a \\\"b\\\" \\\\ \\n\"\n[training]\nlr = 0.30000000000000004\n[[cache]]\nsize = 3\n").ok());
   Options b;
   ASSERT_TRUE(b.load(a.schema.toToml()).ok()) << a.schema.toToml();
   EXPECT_EQ(b.name, a.name);

@@ -1,6 +1,6 @@
 // Tokenizers, token files, and the order and cutting of batches.
-#include "TemporaryFolder.h"
 #include "data/Dataset.h"
+#include "TemporaryFolder.h"
 #include <gmock/gmock.h>
 #include <numeric>
 #include <set>
@@ -156,7 +156,8 @@ TEST(Dataset, TrainBatchLabelsAreTheNextTokens) {
       EXPECT_EQ(b.tokens.as<int32_t>()[row * 16 + t], data->train[at]);
       EXPECT_EQ(b.labels.as<int32_t>()[row * 16 + t], data->train[at + 1]);
     }
-  EXPECT_THAT(text(data->checkLength(4, 64)), HasSubstr("one validation batch needs local_batch_size 4 x seq_len 64 + 1 = 257"));
+  EXPECT_THAT(text(data->checkLength(4, 64)),
+              HasSubstr("one validation batch needs local_batch_size 4 x seq_len 64 + 1 = 257"));
 }
 
 } // namespace

@@ -39,7 +39,8 @@ TEST(NGram, LongerHistoriesHelpOnRepetition) {
 }
 
 TEST(NGram, Refusals) {
-  EXPECT_EQ(message(nGramLoss(bytes(""), bytes("a"), 2).status()), "n-gram: needs text, got 0 bytes to count and 1 to predict");
+  EXPECT_EQ(message(nGramLoss(bytes(""), bytes("a"), 2).status()),
+            "n-gram: needs text, got 0 bytes to count and 1 to predict");
   EXPECT_EQ(message(nGramLoss(bytes("a"), bytes("a"), 6).status()), "n-gram: order 6 is outside 1..5");
 }
 

@@ -8,7 +8,9 @@
 
 class TemporaryFolder {
 public:
-  TemporaryFolder() : path_(tegula::temporaryName(testing::TempDir() + "tegula")) { std::filesystem::create_directories(path_); }
+  TemporaryFolder() : path_(tegula::temporaryName(testing::TempDir() + "tegula")) {
+    std::filesystem::create_directories(path_);
+  }
   ~TemporaryFolder() {
     std::error_code e;
     std::filesystem::remove_all(path_, e);

@@ -1,6 +1,6 @@
 // Reading text: what is taken, in which order, and the words with which the rest is refused.
-#include "TemporaryFolder.h"
 #include "data/Text.h"
+#include "TemporaryFolder.h"
 #include <gmock/gmock.h>
 
 using namespace tegula;
@@ -37,7 +37,8 @@ TEST(Text, RefusesWithTheWayOut) {
   f.write("binary.txt", std::string("ab\0cd", 5));
   f.write("folder/a.bin", "x");
   EXPECT_THAT(refusal(f.path("empty.txt")), HasSubstr("is empty; give a text"));
-  EXPECT_THAT(refusal(f.path("latin.txt")), HasSubstr("byte 0xe9 at offset 3 is not UTF-8; convert the file, for example: iconv"));
+  EXPECT_THAT(refusal(f.path("latin.txt")),
+              HasSubstr("byte 0xe9 at offset 3 is not UTF-8; convert the file, for example: iconv"));
   EXPECT_THAT(refusal(f.path("binary.txt")), HasSubstr("byte 2 is NUL, so this is a binary file"));
   EXPECT_THAT(refusal(f.path("folder")), HasSubstr("found no text (1 other files left out); files must end in .txt"));
   EXPECT_THAT(refusal(f.path("none")), HasSubstr("no such file or folder"));
@@ -48,8 +49,14 @@ TEST(Utf8, FindsEveryKindOfIllFormedSequence) {
   struct {
     std::string_view text;
     size_t offset;
-  } bad[] = {{"a\x80", 1},         {"ab\xc0\xaf", 2},     {"\xe0\x80\xaf", 0},     {"\xed\xa0\x80", 0},
-             {"\xf4\x90\x80\x80", 0}, {"x\xf8\x88\x80\x80\x80", 1}, {"ok\xe2\x82", 2}, {"\xc3(", 0}};
+  } bad[] = {{"a\x80", 1},
+             {"ab\xc0\xaf", 2},
+             {"\xe0\x80\xaf", 0},
+             {"\xed\xa0\x80", 0},
+             {"\xf4\x90\x80\x80", 0},
+             {"x\xf8\x88\x80\x80\x80", 1},
+             {"ok\xe2\x82", 2},
+             {"\xc3(", 0}};
   for (const auto& b : bad) EXPECT_EQ(findInvalidUtf8(b.text), b.offset);
 }
 

@@ -1,5 +1,5 @@
-// GPT-2 folders as Hugging Face writes them, against what transformers computed in f64: logits, loss, every gradient, ten
-// AdamW steps and a greedy continuation.
+// GPT-2 folders as Hugging Face writes them, against what transformers computed in f64: logits, loss, every gradient,
+// ten AdamW steps and a greedy continuation.
 #include "../recorded/Recorded.h"
 #include "../train/TrainTestSupport.h"
 #include "base/Files.h"
@@ -96,7 +96,10 @@ TEST_P(Gpt2Folder, TenAdamWSteps) {
   TEGULA_RECORDED_OR_SKIP(folder, GetParam());
   ASSERT_NO_FATAL_FAILURE(load(folder));
   const nlohmann::json& a = expected_.json["adamw"];
-  OptimizerOptions options{.beta1 = a["betas"][0], .beta2 = a["betas"][1], .epsilon = a["eps"], .weightDecay = a["weight_decay"],
+  OptimizerOptions options{.beta1 = a["betas"][0],
+                           .beta2 = a["betas"][1],
+                           .epsilon = a["eps"],
+                           .weightDecay = a["weight_decay"],
                            .maxNorm = a["clip_grad_norm"]};
   StatusOr<TrainStep> step = TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), options);
   ASSERT_TRUE(step.ok()) << step.status();

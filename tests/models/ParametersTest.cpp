@@ -1,7 +1,7 @@
 // Parameters: names, initial values, and what a file must hold.
+#include "../data/TemporaryFolder.h"
 #include "models/Gpt.h"
 #include "models/hf/Gpt2.h"
-#include "../data/TemporaryFolder.h"
 #include <cmath>
 #include <gmock/gmock.h>
 
@@ -14,22 +14,25 @@ TEST(Gpt, NamesAreNanoGpts) {
   Gpt model({.vocabulary = 7, .layers = 1, .heads = 1, .width = 4, .block = 3, .bias = true, .tiedHead = false});
   std::vector<std::string> names;
   for (const Parameter& p : model.parameters().list()) names.push_back(p.name);
-  EXPECT_THAT(names, testing::ElementsAre("transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
-                                          "transformer.h.0.ln_1.bias", "transformer.h.0.attn.c_attn.weight",
-                                          "transformer.h.0.attn.c_attn.bias", "transformer.h.0.attn.c_proj.weight",
-                                          "transformer.h.0.attn.c_proj.bias", "transformer.h.0.ln_2.weight", "transformer.h.0.ln_2.bias",
+  EXPECT_THAT(names, testing::ElementsAre("transformer.wte.weight", "transformer.wpe.weight",
+                                          "transformer.h.0.ln_1.weight", "transformer.h.0.ln_1.bias",
+                                          "transformer.h.0.attn.c_attn.weight", "transformer.h.0.attn.c_attn.bias",
+                                          "transformer.h.0.attn.c_proj.weight", "transformer.h.0.attn.c_proj.bias",
+                                          "transformer.h.0.ln_2.weight", "transformer.h.0.ln_2.bias",
                                           "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_fc.bias",
-                                          "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias", "transformer.ln_f.weight",
-                                          "transformer.ln_f.bias", "lm_head.weight"));
+                                          "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias",
+                                          "transformer.ln_f.weight", "transformer.ln_f.bias", "lm_head.weight"));
   Gpt small({.vocabulary = 65, .layers = 4, .heads = 4, .width = 128, .block = 64, .bias = false});
   EXPECT_EQ(small.parameters().elements(), 65 * 128 + 64 * 128 + 4 * (12 * 128 * 128 + 2 * 128) + 128);
 }
 
 TEST(Gpt, RefusesBadSizes) {
-  EXPECT_THAT(std::string(message(GptConfig{.vocabulary = 7, .layers = 1, .heads = 3, .width = 64, .block = 8}.check())),
-              HasSubstr("width 64 is not a multiple of heads 3; the nearest width is 63"));
-  EXPECT_THAT(std::string(message(GptConfig{.vocabulary = 7, .layers = 0, .heads = 3, .width = 63, .block = 8}.check())),
-              HasSubstr("layers is 0"));
+  EXPECT_THAT(
+      std::string(message(GptConfig{.vocabulary = 7, .layers = 1, .heads = 3, .width = 64, .block = 8}.check())),
+      HasSubstr("width 64 is not a multiple of heads 3; the nearest width is 63"));
+  EXPECT_THAT(
+      std::string(message(GptConfig{.vocabulary = 7, .layers = 0, .heads = 3, .width = 63, .block = 8}.check())),
+      HasSubstr("layers is 0"));
 }
 
 TEST(Initialization, IsNormalAndAFunctionOfSeedAndName) {
@@ -59,7 +62,8 @@ TEST(Initialization, IsNormalAndAFunctionOfSeedAndName) {
 
 TEST(HuggingFace, ConfigIsCheckedInWords) {
   TemporaryFolder f;
-  const char* good = R"({"model_type": "gpt2", "vocab_size": 9, "n_layer": 1, "n_head": 2, "n_embd": 4, "n_positions": 8, "extra": {"a": 1}, )";
+  const char* good =
+      R"({"model_type": "gpt2", "vocab_size": 9, "n_layer": 1, "n_head": 2, "n_embd": 4, "n_positions": 8, "extra": {"a": 1}, )";
   f.write("a.json", std::string(good) + R"("activation_function": "gelu", "n_inner": null})");
   auto c = hf::readGpt2Config(f.path("a.json"));
   ASSERT_TRUE(c.ok()) << c.status();
@@ -67,9 +71,11 @@ TEST(HuggingFace, ConfigIsCheckedInWords) {
   EXPECT_EQ(c->hiddenWidth(), 16);
   EXPECT_TRUE(c->tiedHead);
   f.write("b.json", std::string(good) + R"("activation_function": "relu"})");
-  EXPECT_THAT(std::string(message(hf::readGpt2Config(f.path("b.json")).status())), HasSubstr("activation_function is 'relu'"));
+  EXPECT_THAT(std::string(message(hf::readGpt2Config(f.path("b.json")).status())),
+              HasSubstr("activation_function is 'relu'"));
   f.write("c.json", R"({"model_type": "llama"})");
-  EXPECT_THAT(std::string(message(hf::readGpt2Config(f.path("c.json")).status())), HasSubstr("found 'llama', expected one of gpt2"));
+  EXPECT_THAT(std::string(message(hf::readGpt2Config(f.path("c.json")).status())),
+              HasSubstr("found 'llama', expected one of gpt2"));
 }
 
 } // namespace

@@ -26,6 +26,7 @@ inline bool longTests() {
 } // namespace tegula
 
 /// Skips a test loudly where its reference is absent.
-#define TEGULA_RECORDED_OR_SKIP(folder, name)                                                                                   \
-  std::string folder = ::tegula::recordedFolder(name);                                                                          \
-  if (folder.empty()) GTEST_SKIP() << "needs the recorded reference " << name << ": set TEGULA_RECORDED to a folder that holds it"
+#define TEGULA_RECORDED_OR_SKIP(folder, name)                                                                          \
+  std::string folder = ::tegula::recordedFolder(name);                                                                 \
+  if (folder.empty())                                                                                                  \
+  GTEST_SKIP() << "needs the recorded reference " << name << ": set TEGULA_RECORDED to a folder that holds it"

@@ -1,5 +1,6 @@
-// That context is used: random sequences of period 80, repeated up to 192 positions, can only be predicted by looking 80
-// positions back. PyTorch reaches 0.004 nats on the repeated part after 300 steps; with a window of 64 keys it stays at 3.46.
+// That context is used: random sequences of period 80, repeated up to 192 positions, can only be predicted by looking
+// 80 positions back. PyTorch reaches 0.004 nats on the repeated part after 300 steps; with a window of 64 keys it stays
+// at 3.46.
 #include "TrainTestSupport.h"
 #include "base/Random.h"
 
@@ -25,7 +26,8 @@ Sequences draw(uint64_t stream) {
       int64_t at = b * kLength + t;
       s.tokens.as<int32_t>()[at] = period[t % kPeriod];
       s.labels.as<int32_t>()[at] = period[(t + 1) % kPeriod];
-      s.repeatedLabels.as<int32_t>()[at] = t + 1 < kPeriod ? static_cast<int32_t>(kIgnoredLabel) : period[(t + 1) % kPeriod];
+      s.repeatedLabels.as<int32_t>()[at] =
+          t + 1 < kPeriod ? static_cast<int32_t>(kIgnoredLabel) : period[(t + 1) % kPeriod];
     }
   }
   return s;
@@ -49,7 +51,8 @@ TEST_P(Context, IsUsed) {
   }
   Sequences fresh = draw(1u << 20);
   std::vector<Tensor> p = model.parameters().read(*session);
-  Tensor loss = model.loss(model.logits(p, model.hidden(p, session->input(fresh.tokens))), session->input(fresh.repeatedLabels));
+  Tensor loss =
+      model.loss(model.logits(p, model.hidden(p, session->input(fresh.tokens))), session->input(fresh.repeatedLabels));
   const Tensor results[] = {loss};
   ASSERT_TRUE(session->evaluate(results).ok());
   double value = orFail(session->scalarValue(loss));

@@ -22,7 +22,8 @@ Bits run(int threads, DType compute) {
   constexpr int64_t B = 5, T = 37;
   for (int64_t i = 0; i < 50; ++i) {
     std::vector<int32_t> x, y;
-    for (int64_t j = 0; j < B * T; ++j) x.push_back(static_cast<int32_t>((j * j + 7 * i) % 61)), y.push_back(static_cast<int32_t>((j + i) % 61));
+    for (int64_t j = 0; j < B * T; ++j)
+      x.push_back(static_cast<int32_t>((j * j + 7 * i) % 61)), y.push_back(static_cast<int32_t>((j + i) % 61));
     StatusOr<StepResult> r = step->run(tokensFrom(x, {B, T}), tokensFrom(y, {B, T}), 1e-3);
     EXPECT_TRUE(r.ok()) << r.status();
     if (!r.ok()) return out;
@@ -34,7 +35,8 @@ Bits run(int threads, DType compute) {
   return out;
 }
 
-void expectSameBytes(const std::map<std::string, HostArray>& a, const std::map<std::string, HostArray>& b, const std::string& what) {
+void expectSameBytes(const std::map<std::string, HostArray>& a, const std::map<std::string, HostArray>& b,
+                     const std::string& what) {
   ASSERT_EQ(a.size(), b.size());
   for (const auto& [name, array] : a) {
     auto left = array.bytes(), right = b.at(name).bytes();

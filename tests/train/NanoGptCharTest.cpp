@@ -1,5 +1,5 @@
-// A whole training run against PyTorch's record of it: the same start, batches and schedule give the same curve. The bars
-// are the issue's; the default run takes the first 200 steps, TEGULA_LONG=1 all 2,000.
+// A whole training run against PyTorch's record of it: the same start, batches and schedule give the same curve. The
+// bars are the issue's; the default run takes the first 200 steps, TEGULA_LONG=1 all 2,000.
 #include "../recorded/Recorded.h"
 #include "TrainTestSupport.h"
 #include "base/Files.h"
@@ -116,13 +116,15 @@ Deviation compare(const Curve& c, const Recorded& r) {
     d.meanLoss += loss / static_cast<double>(c.loss.size());
     if (i < 100) d.lossFirst100 = d.loss, d.normFirst100 = d.norm;
   }
-  for (const auto& [step, loss] : c.validationLoss) d.validation = std::max(d.validation, std::abs(loss - r.validationLoss.at(step)));
+  for (const auto& [step, loss] : c.validationLoss)
+    d.validation = std::max(d.validation, std::abs(loss - r.validationLoss.at(step)));
   return d;
 }
 
 std::string describe(const Deviation& d) {
-  return fmt::format("loss {:.2e} (first 100 steps {:.2e}, mean {:.2e}), norm {:.2e} (first 100 {:.2e}), validation {:.2e}", d.loss,
-                     d.lossFirst100, d.meanLoss, d.norm, d.normFirst100, d.validation);
+  return fmt::format(
+      "loss {:.2e} (first 100 steps {:.2e}, mean {:.2e}), norm {:.2e} (first 100 {:.2e}), validation {:.2e}", d.loss,
+      d.lossFirst100, d.meanLoss, d.norm, d.normFirst100, d.validation);
 }
 
 /// The f32 bars: empty if all hold.

@@ -54,7 +54,8 @@ TEST(RunFolder, RefusesAFolderWithCheckpointsAndNamesTheWaysOut) {
   f.write("run/checkpoints/step-20/manifest.json", "{}");
   f.write("run/checkpoints/step-3/manifest.json", "{}");
   f.write("run/checkpoints/step-30.tmp-1-1/manifest.json", "{}");
-  EXPECT_THAT(text(chooseRunFolder({}, c).status()), testing::AllOf(HasSubstr("up to step 20"), HasSubstr("--resume"), HasSubstr("--new")));
+  EXPECT_THAT(text(chooseRunFolder({}, c).status()),
+              testing::AllOf(HasSubstr("up to step 20"), HasSubstr("--resume"), HasSubstr("--new")));
   EXPECT_EQ(chooseRunFolder({.resume = true}, c)->path, f.path("run"));
   EXPECT_EQ(chooseRunFolder({.fresh = true}, c)->path, f.path("run-2"));
   EXPECT_EQ(*latestCheckpoint(f.path("run")), f.path("run/checkpoints/step-20"));
@@ -72,16 +73,19 @@ TEST(LearningRate, IsNanoGptsRule) {
 TEST(Metrics, LinesAreTorchtitans) {
   StepMetrics m{1, 8.0403, 1.3470, 0.001};
   Throughput t{1, 27483, 1.97e12 / 27483, 985e12, 1095216660, 101408950000};
-  EXPECT_EQ(stepLine(m, t, false), "step:  1  loss:  8.0403  grad_norm:  1.3470  memory:  1.02GiB(1.08%)  tps: 27,483  tflops: 1.97  "
-                                   "mfu: 0.20%  lr: 1.0000e-03");
-  EXPECT_THAT(validationLine(250, 1.9035, t, false), testing::StartsWith("validate step: 250  loss:  1.9035  memory:  1.02GiB(1.08%)  tps: 27,483"));
+  EXPECT_EQ(stepLine(m, t, false),
+            "step:  1  loss:  8.0403  grad_norm:  1.3470  memory:  1.02GiB(1.08%)  tps: 27,483  tflops: 1.97  "
+            "mfu: 0.20%  lr: 1.0000e-03");
+  EXPECT_THAT(validationLine(250, 1.9035, t, false),
+              testing::StartsWith("validate step: 250  loss:  1.9035  memory:  1.02GiB(1.08%)  tps: 27,483"));
   EXPECT_THAT(stepLine(m, t, true), HasSubstr("\x1b["));
 }
 
 TEST(Metrics, LogIsCutBackToTheCheckpoint) {
   TemporaryFolder f;
   Throughput t;
-  std::string one = stepJson({1, 2.5, 1, 1e-3}, t), two = stepJson({2, 2.25, 1, 1e-3}, t), validation = validationJson(2, 2.0, 10, t);
+  std::string one = stepJson({1, 2.5, 1, 1e-3}, t), two = stepJson({2, 2.25, 1, 1e-3}, t),
+              validation = validationJson(2, 2.0, 10, t);
   f.write("log.jsonl", one + two + validation + stepJson({3, 2, 1, 1e-3}, t) + "{\"step\": 4, \"lo");
   ASSERT_TRUE(truncateLog(f.path("log.jsonl"), 2).ok());
   EXPECT_EQ(*readFile(f.path("log.jsonl")), one + two + validation);

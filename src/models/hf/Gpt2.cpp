@@ -15,7 +15,8 @@ std::string canonicalName(const std::string& name) {
 bool isStoredMask(std::string_view name) { return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias"); }
 
 Status unsupportedActivation(const std::string& path, const std::string& name) {
-  return unsupported("{}: activation_function is '{}'; this model has gelu_new (tanh form) and gelu (erf form)", path, name);
+  return unsupported("{}: activation_function is '{}'; this model has gelu_new (tanh form) and gelu (erf form)", path,
+                     name);
 }
 
 } // namespace

@@ -1,0 +1,125 @@
+// The command line: help, refusals in words, and small answers.
+#include "../data/TemporaryFolder.h"
+#include "Process.h"
+#include <gmock/gmock.h>
+
+using namespace tegula;
+using testing::AllOf;
+using testing::HasSubstr;
+
+namespace {
+
+TEST(Command, EveryCommandHasHelpWithAnExample) {
+  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{{"train"},
+                                                                                {"generate"},
+                                                                                {"devices"},
+                                                                                {"op", "show"},
+                                                                                {"op", "check"},
+                                                                                {"op", "bench"},
+                                                                                {"graph", "dump"},
+                                                                                {"fmt"},
+                                                                                {"config", "check"},
+                                                                                {"config", "reference"},
+                                                                                {"data", "prepare"},
+                                                                                {"data", "baseline"},
+                                                                                {"cache"}}) {
+    command.push_back("--help");
+    Finished f = runTegula(command);
+    EXPECT_EQ(f.exitCode, 0) << f.output;
+    EXPECT_THAT(f.output, AllOf(HasSubstr("example"), HasSubstr("tegula " + command[0])));
+  }
+}
+
+TEST(Command, VersionAndMistypedCommands) {
+  EXPECT_THAT(runTegula({"--version"}).output, testing::MatchesRegex("tegula [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_EQ(runTegula({"trian"}).exitCode, 2);
+  EXPECT_EQ(runTegula({}).exitCode, 2);
+}
+
+TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
+  TemporaryFolder f;
+  f.write("good.toml", "[data]\npath = \"x.txt\"\n");
+  Finished good = runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=12"});
+  EXPECT_EQ(good.exitCode, 0);
+  EXPECT_THAT(good.output, AllOf(HasSubstr("steps = 12"), HasSubstr("path = \"x.txt\"")));
+  f.write("bad.toml", "[training]\nstpes = 1\nseq_len = 0\n");
+  Finished bad = runTegula({"config", "check", f.path("bad.toml")});
+  EXPECT_EQ(bad.exitCode, 1);
+  EXPECT_THAT(bad.output, AllOf(HasSubstr(":2: [training] unknown key 'stpes'; did you mean 'steps'?"),
+                                HasSubstr(":3: [training] seq_len")));
+  EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
+}
+
+TEST(Command, TrainingRefusesTextsInWords) {
+  TemporaryFolder f;
+  f.write("empty.txt", "");
+  f.write("short.txt", "too short");
+  f.write("latin.txt", "caf\xe9");
+  auto train = [&](const char* name) {
+    Finished r = runTegula({"train", "--data", f.path(name), "--set", "job.dump_folder=" + f.path("run")});
+    EXPECT_EQ(r.exitCode, 1);
+    return r.output;
+  };
+  EXPECT_THAT(train("empty.txt"), HasSubstr("is empty"));
+  EXPECT_THAT(train("short.txt"), HasSubstr("one validation batch needs local_batch_size 16 x seq_len 64 + 1 = 1025"));
+  EXPECT_THAT(train("latin.txt"), HasSubstr("offset 3 is not UTF-8"));
+  EXPECT_THAT(train("missing.txt"), HasSubstr("no such file or folder"));
+  EXPECT_THAT(runTegula({"train"}).output, HasSubstr("give --data FILE or a config file"));
+  EXPECT_THAT(runTegula({"train", "--resume", f.path("none")}).output, HasSubstr("cannot open"));
+}
+
+TEST(Command, FmtChecksAndRewrites) {
+  TemporaryFolder f;
+  f.write("a.tile", "@tile_op\ndef twice( x : Tensor[...] )->Tensor[...]:\n    return x*2\n");
+  EXPECT_EQ(runTegula({"fmt", "--check", f.path("a.tile")}).exitCode, 1);
+  Finished rewritten = runTegula({"fmt", f.path("a.tile")});
+  EXPECT_EQ(rewritten.exitCode, 0) << rewritten.output;
+  EXPECT_EQ(runTegula({"fmt", "--check", f.path("a.tile")}).exitCode, 0);
+  EXPECT_THAT(*readFile(f.path("a.tile")), HasSubstr("def twice(x: Tensor[...]) -> Tensor[...]:"));
+  f.write("b.tile", "@tile_op\ndef (\n");
+  EXPECT_THAT(runTegula({"fmt", f.path("b.tile")}).output, HasSubstr("b.tile:2:"));
+}
+
+TEST(Command, DataPrepareReports) {
+  TemporaryFolder f;
+  f.write("texts/a.txt", std::string(500, 'a'));
+  f.write("texts/b.md", std::string(499, 'b'));
+  f.write("texts/c.png", "no");
+  Finished r = runTegula({"data", "prepare", f.path("texts"), f.path("out"), "--tokenizer", "char"});
+  EXPECT_EQ(r.exitCode, 0);
+  EXPECT_THAT(
+      r.output,
+      HasSubstr("2 documents (1 files left out), 999 bytes, 900 training and 100 validation tokens, vocabulary 3"));
+}
+
+TEST(Command, OperatorsShowTheirPattern) {
+  Finished softmax = runTegula({"op", "show", "softmax x=4,1000 f32", "--stage", "pattern"});
+  EXPECT_EQ(softmax.exitCode, 0) << softmax.output;
+  EXPECT_THAT(softmax.output, AllOf(HasSubstr("x[0] result[0]"), HasSubstr("independent"),
+                                    HasSubstr("folded by reduce_max, folded by reduce_sum")));
+  Finished matmul = runTegula({"op", "show", "matmul a=5,7 b=7,3 f32", "--stage", "pattern"});
+  EXPECT_THAT(matmul.output, HasSubstr("a[1] b[0]               extent 7        folded by contract"));
+  EXPECT_THAT(runTegula({"op", "show", "sotfmax"}).output, HasSubstr("softmax"));
+  EXPECT_THAT(runTegula({"op", "show", "softmax", "--stage", "assembly"}).output, HasSubstr("asm"));
+}
+
+TEST(Command, StagesOfAKernelDiffer) {
+  std::set<std::string> seen;
+  for (const char* stage : {"source", "pattern", "graph", "schedule", "tile", "mlir", "llvm", "asm"}) {
+    Finished r = runTegula({"op", "show", "gemm", "--target", "x86-64-v3", "--stage", stage});
+    EXPECT_EQ(r.exitCode, 0) << stage << ": " << r.output.substr(0, 500);
+    EXPECT_GT(r.output.size(), 40u) << stage;
+    EXPECT_TRUE(seen.insert(r.output).second) << stage << " prints what an earlier stage printed";
+  }
+}
+
+TEST(Command, CacheIsShownAndEmptied) {
+  TemporaryFolder f;
+  std::vector<std::string> environment{"TEGULA_CACHE=" + f.path("cache")};
+  EXPECT_EQ(runTegula({"op", "check", "softmax x=3,5 f32"}, environment).exitCode, 0);
+  EXPECT_THAT(runTegula({"cache"}, environment).output, testing::Not(HasSubstr(" 0 images")));
+  EXPECT_THAT(runTegula({"cache", "--clear"}, environment).output, HasSubstr("removed"));
+  EXPECT_THAT(runTegula({"cache"}, environment).output, HasSubstr(" 0 images"));
+}
+
+} // namespace

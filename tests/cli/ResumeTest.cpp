@@ -1,0 +1,168 @@
+// Resuming is bit-exact: after kill -9, across epochs, at another thread count, with an empty kernel cache, after
+// Ctrl-C. Parameters, moments, data position and the reproducible part of log.jsonl are compared as bytes.
+#include "../data/TemporaryFolder.h"
+#include "Process.h"
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace tegula;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr int kSteps = 40;
+
+/// A run of 40 small steps; its text has 9 steps an epoch, so that steps 20 to 40 cross epoch boundaries.
+class Resume : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string text;
+    for (int i = 0; text.size() < 7000; ++i)
+      text += fmt::format("line {} of {}: the quick brown fox. ", i, (i * i) % 97);
+    folder_.write("text.txt", text);
+  }
+  std::vector<std::string> newRun(const std::string& name) {
+    std::vector<std::string> arguments{"train", "--data", folder_.path("text.txt"), "--set",
+                                       "job.dump_folder=" + folder_.path(name)};
+    for (const char* set :
+         {"model.n_layers=2", "model.dim=32", "model.n_heads=2", "training.seq_len=24", "training.local_batch_size=8",
+          "metrics.log_freq=1", "checkpoint.interval=10", "checkpoint.keep_latest_k=0", "validation.freq=15"})
+      arguments.insert(arguments.end(), {"--set", set});
+    arguments.insert(arguments.end(), {"--set", fmt::format("training.steps={}", kSteps)});
+    return arguments;
+  }
+  std::string checkpointFile(const std::string& run, int step, const std::string& name) {
+    return orEmpty(readFile(fmt::format("{}/checkpoints/step-{}/{}", folder_.path(run), step, name)));
+  }
+  static std::string orEmpty(StatusOr<std::string> text) {
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? *text : std::string();
+  }
+  /// log.jsonl without what is measured.
+  std::string reproducibleLog(const std::string& run) {
+    std::istringstream lines(orEmpty(readFile(folder_.path(run) + "/log.jsonl")));
+    std::string out;
+    for (std::string line; std::getline(lines, line);) {
+      nlohmann::ordered_json j = nlohmann::ordered_json::parse(line);
+      j.erase("measured");
+      out += j.dump() + "\n";
+    }
+    return out;
+  }
+  void expectSameRun(const std::string& a, const std::string& b) {
+    for (const char* name : {"model.safetensors", "optimizer.safetensors", "tokenizer.json"})
+      EXPECT_TRUE(checkpointFile(a, kSteps, name) == checkpointFile(b, kSteps, name)) << name << " differs";
+    auto position = [&](const std::string& run) {
+      return nlohmann::json::parse(checkpointFile(run, kSteps, "manifest.json"))["samples"];
+    };
+    EXPECT_EQ(position(a), position(b));
+    EXPECT_EQ(reproducibleLog(a), reproducibleLog(b));
+  }
+  void runThrough(const std::string& name, std::vector<std::string> environment = {}) {
+    Finished whole = runTegula(newRun(name), std::move(environment));
+    ASSERT_EQ(whole.exitCode, 0) << whole.output;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Resume, AfterKillMinusNineWithOtherThreadsAndAnEmptyCache) {
+  runThrough("whole", {"TEGULA_THREADS=2"});
+  {
+    Process killed(newRun("killed"), {"TEGULA_THREADS=2"});
+    ASSERT_TRUE(killed.waitFor("step: 26")); // past the checkpoint of step 20, before that of step 30
+    killed.send(SIGKILL);
+    killed.wait();
+  }
+  Finished resumed = runTegula({"train", "--resume", folder_.path("killed")},
+                               {"TEGULA_THREADS=3", "TEGULA_CACHE=" + folder_.path("cache")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("resumed from"));
+  EXPECT_THAT(resumed.output, HasSubstr("from cache 0, reference 0"));
+  expectSameRun("whole", "killed");
+}
+
+TEST_F(Resume, AfterCtrlCThatSaves) {
+  runThrough("whole");
+  Process interrupted(newRun("interrupted"));
+  ASSERT_TRUE(interrupted.waitFor("step: 13"));
+  interrupted.send(SIGINT);
+  Finished stopped = interrupted.wait();
+  EXPECT_EQ(stopped.exitCode, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("go on with: tegula train --resume"));
+  Finished resumed = runTegula({"train", "--resume", folder_.path("interrupted")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  expectSameRun("whole", "interrupted");
+}
+
+TEST_F(Resume, StopAtThenGoOn) {
+  runThrough("whole");
+  std::vector<std::string> arguments = newRun("stopped");
+  arguments.insert(arguments.end(), {"--stop-at", "17"});
+  Finished stopped = runTegula(arguments);
+  ASSERT_EQ(stopped.exitCode, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("stopped after step 17 of 40"));
+  // Without --resume or --new the folder is refused, and both are named.
+  Finished refused = runTegula(newRun("stopped"));
+  EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.output, testing::AllOf(HasSubstr("--resume"), HasSubstr("--new"), HasSubstr("step 17")));
+  Finished resumed = runTegula({"train", "--resume", folder_.path("stopped")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  expectSameRun("whole", "stopped");
+}
+
+TEST_F(Resume, EvaluatingDoesNotChangeTraining) {
+  runThrough("whole");
+  std::vector<std::string> arguments = newRun("blind");
+  arguments.insert(arguments.end(), {"--set", "validation.enable=false"});
+  ASSERT_EQ(runTegula(arguments).exitCode, 0);
+  EXPECT_TRUE(checkpointFile("whole", kSteps, "model.safetensors") ==
+              checkpointFile("blind", kSteps, "model.safetensors"));
+}
+
+TEST_F(Resume, RefusesDamagedCheckpointsAndOtherData) {
+  std::vector<std::string> arguments = newRun("run");
+  arguments.insert(arguments.end(), {"--stop-at", "10"});
+  ASSERT_EQ(runTegula(arguments).exitCode, 0);
+  std::string model = folder_.path("run") + "/checkpoints/step-10/model.safetensors", bytes = orEmpty(readFile(model)),
+              damaged = bytes;
+  damaged[damaged.size() - 3] ^= 1;
+  ASSERT_TRUE(writeFileAtomically(model, damaged).ok());
+  Finished refused = runTegula({"train", "--resume", folder_.path("run")});
+  EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.output, testing::AllOf(HasSubstr("model.safetensors"), HasSubstr("damaged")));
+  ASSERT_TRUE(writeFileAtomically(model, bytes).ok());
+  ASSERT_TRUE(removeAll(folder_.path("run") + "/data").ok());
+  folder_.write("text.txt", std::string(9000, 'x'));
+  EXPECT_THAT(runTegula({"train", "--resume", folder_.path("run")}).output, HasSubstr("other data"));
+}
+
+TEST_F(Resume, LinesAndFilesOfARunAreAsPromised) {
+  Finished whole = runTegula(newRun("run"));
+  ASSERT_EQ(whole.exitCode, 0) << whole.output;
+  EXPECT_THAT(whole.output,
+              testing::ContainsRegex(
+                  "step:  1  loss:  [0-9]\\.[0-9]{4}  grad_norm:  [0-9]\\.[0-9]{4}  memory: +[0-9.]+GiB\\([0-9.]+%\\)  "
+                  "tps: [0-9,]+  tflops: [0-9.]+  mfu: [0-9.]+%  lr: [0-9.e-]+\n"));
+  EXPECT_THAT(whole.output, testing::ContainsRegex("\nvalidate step: 15  loss:  [0-9]"));
+  EXPECT_THAT(whole.output, HasSubstr("reference 0"));
+  EXPECT_THAT(whole.output, testing::Not(HasSubstr("\x1b[")));
+  for (const char* name : {"config.toml", "log.jsonl", "tokenizer.json", "checkpoints/step-40/manifest.json"})
+    EXPECT_TRUE(fileExists(folder_.path("run") + "/" + name)) << name;
+
+  auto generate = [&](const std::string& run, std::vector<std::string> more, const std::string& input = {}) {
+    std::vector<std::string> arguments{"generate", run, "--tokens", "60"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    Finished f = runTegula(arguments, {}, input);
+    EXPECT_EQ(f.exitCode, 0) << f.output;
+    return f.output;
+  };
+  std::string run = folder_.path("run"), sampled = generate(run, {"--prompt", "line ", "--seed", "3"});
+  EXPECT_EQ(sampled, generate(run, {"--prompt", "line ", "--seed", "3"}));
+  EXPECT_NE(sampled, generate(run, {"--prompt", "line ", "--seed", "4"}));
+  EXPECT_EQ(sampled, generate(run + "/checkpoints/step-40", {"--prompt", "-", "--seed", "3"}, "line "));
+  EXPECT_EQ(generate(run, {"--prompt", "l", "--temperature", "0"}),
+            generate(run, {"--prompt", "l", "--top-k", "1", "--seed", "9"}));
+}
+
+} // namespace

@@ -97,7 +97,7 @@ private:
     s.pattern = "contraction";
     s.order = {"item", "depth_block", "panel", "row", "depth"};
     int64_t bytes = elementBytes(k);
-    int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) / 2 / (s.registerColumns * bytes);
+    int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
     depth = std::min(roundDown(depth, 64), kMostDepth);
     int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
     int64_t rows = roundUp(std::max(l2 / 4 / (depth * bytes), s.registerRows), s.registerRows);

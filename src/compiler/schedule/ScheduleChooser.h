@@ -2,7 +2,7 @@
 // library. A constraint solver will implement the same interface; the rules below are its constraints, in words.
 //
 //   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + 2 temporaries <= vector registers
-//   L1          a panel of B, BK * NR elements, takes at most half: rows of A and of the accumulator pass through the rest
+//   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through the rest
 //   L2          a block of A, BM * BK elements, takes a quarter; panels of B and the accumulator stream past it
 //   exactness   the family of dot depends on operand types and target only; the key block of attention on nothing else either
 //

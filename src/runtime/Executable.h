@@ -2,6 +2,7 @@
 // HostExecutable the whole graph on the reference evaluator (only where the session was told to fall back).
 #pragma once
 
+#include "graph/Evaluate.h"
 #include "graph/Plan.h"
 #include "runtime/Context.h"
 #include "runtime/Recorder.h"
@@ -65,7 +66,8 @@ private:
   uint64_t arenaVersion_ = 0; // for which list_ was recorded
 };
 
-class HostExecutable final : public Executable {
+/// The whole graph on the reference evaluator.
+class HostExecutable : public Executable {
 public:
   HostExecutable(Context& context, Graph graph, std::vector<InputBinding> inputs)
       : context_(context), graph_(std::move(graph)), inputs_(std::move(inputs)) {}
@@ -73,11 +75,41 @@ public:
   Status read(int i, void* destination) const override;
   const TensorType& outputType(int i) const override { return outputs_[i].type(); }
 
-private:
+protected:
+  virtual StatusOr<EvaluationResult> evaluateGraph(std::span<const HostArray> inputs);
   Context& context_;
   Graph graph_;
+
+private:
   std::vector<InputBinding> inputs_;
   std::vector<HostArray> outputs_;
+};
+
+/// For a device that takes no code but has operators of its own (`supports`): those nodes run there, each by itself,
+/// the others on the reference evaluator. How a backend starts; not fast.
+class OperatorExecutable final : public HostExecutable {
+public:
+  static StatusOr<std::unique_ptr<OperatorExecutable>> create(Context&, const Graph&, std::vector<InputBinding>);
+  int64_t onDevice() const { return onDevice_; }
+  int64_t onHost() const { return onHost_; }
+
+private:
+  using HostExecutable::HostExecutable;
+  StatusOr<EvaluationResult> evaluateGraph(std::span<const HostArray> inputs) override;
+
+  /// A node the device computes: a list of one dispatch over buffers of its own.
+  struct DeviceCall {
+    std::vector<Buffer> buffers; // operands, then results
+    Kernel kernel;
+    CommandList list;
+  };
+  StatusOr<std::unique_ptr<DeviceCall>> prepare(const Node&) const;
+  Status runOnDevice(const Node&, const DeviceCall&, std::span<const HostArray> operands,
+                     std::vector<HostArray>& results) const;
+  StatusOr<std::vector<HostArray>> runOnHost(const Node&, std::span<const HostArray> operands) const;
+
+  std::vector<std::unique_ptr<DeviceCall>> calls_; // one a node; null: on the host
+  int64_t onDevice_ = 0, onHost_ = 0;
 };
 
 /// Writes one number in type `d` to `destination` (at most 8 bytes), rounded once.

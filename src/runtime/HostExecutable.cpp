@@ -1,7 +1,6 @@
 // The honest fallback: inputs to host arrays, the reference evaluator, states written back.
 #include "runtime/Executable.h"
 
-#include "graph/Evaluate.h"
 #include <cstring>
 
 namespace tegula {
@@ -24,7 +23,7 @@ Status HostExecutable::run(const Recording& r) {
     }
     }
   }
-  TG_ASSIGN_OR_RETURN(EvaluationResult result, tegula::evaluate(graph_, inputs));
+  TG_ASSIGN_OR_RETURN(EvaluationResult result, evaluateGraph(inputs));
   for (size_t i = 0; i < graph_.assigns().size(); ++i) {
     HostArray value = result.assigned[i].contiguous();
     const State& state = context_.states[inputs_[graph_.assigns()[i].input].slot];
@@ -33,6 +32,10 @@ Status HostExecutable::run(const Recording& r) {
   outputs_.clear();
   for (HostArray& o : result.outputs) outputs_.push_back(o.contiguous());
   return OkStatus();
+}
+
+StatusOr<EvaluationResult> HostExecutable::evaluateGraph(std::span<const HostArray> inputs) {
+  return tegula::evaluate(graph_, inputs);
 }
 
 Status HostExecutable::read(int i, void* destination) const {

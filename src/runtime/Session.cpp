@@ -71,6 +71,7 @@ struct Session::Impl {
   StatusOr<CachedPlan*> plan();
   void forgetOldestPlan();
   StatusOr<std::unique_ptr<Executable>> build(const Recording&);
+  StatusOr<std::unique_ptr<Executable>> buildFallback(Graph, std::vector<InputBinding>, const Status& reason);
   StatusOr<std::unique_ptr<Executable>> buildPlan(const Graph&, std::vector<InputBinding>);
   void updateStats();
 };
@@ -312,12 +313,26 @@ StatusOr<std::unique_ptr<Executable>> Session::Impl::build(const Recording& r) {
   }
   auto executable = buildPlan(graph, inputs);
   if (executable.ok() || options.fallback == SessionOptions::Fallback::Error) return executable;
+  return buildFallback(std::move(graph), std::move(inputs), executable.status());
+}
+
+StatusOr<std::unique_ptr<Executable>> Session::Impl::buildFallback(Graph graph, std::vector<InputBinding> inputs,
+                                                                   const Status& reason) {
+  if (context.device->backend().table().operator_load) {
+    TG_ASSIGN_OR_RETURN(auto partial, OperatorExecutable::create(context, graph, std::move(inputs)));
+    stats.kernelsReference += partial->onHost();
+    logWarning(
+        "fallback: {} operations run on {}, {} on the host's reference evaluator, thousands of times slower than "
+        "compiled code, because: {}",
+        partial->onDevice(), context.device->backend().name(), partial->onHost(), message(reason));
+    return std::unique_ptr<Executable>(std::move(partial));
+  }
   int64_t operations = 0;
   for (const Node& n : graph.nodes()) operations += n.kind != Node::Kind::Input;
   stats.kernelsReference += operations;
   logWarning("fallback: {} operations run on the host's reference evaluator, thousands of times slower than compiled "
              "code, because: {}",
-             operations, message(executable.status()));
+             operations, message(reason));
   return std::unique_ptr<Executable>(std::make_unique<HostExecutable>(context, std::move(graph), std::move(inputs)));
 }
 

@@ -107,7 +107,9 @@ tg_result deviceInfo(tg_device* device, tg_device_info* info, tg_error*) {
 tg_result bufferAlloc(tg_device* device, int64_t bytes, tg_buffer** buffer, tg_error* error) {
   return guarded(error, [&]() -> tg_result {
     Memory memory = Memory::allocate(bytes);
-    if (!memory) return tg_fail(error, TG_ERROR_MEMORY, "cpu: no memory for a buffer of %lld bytes", (long long)bytes);
+    if (!memory)
+      return tg_fail(error, TG_ERROR_MEMORY, "cpu: no memory for a buffer of %lld bytes, %lld are available",
+                     (long long)bytes, (long long)tegula::cpu::availableMemoryBytes());
     *buffer = new tg_buffer{device, std::move(memory)};
     return TG_OK;
   });

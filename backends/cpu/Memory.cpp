@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20; // x86-64 and most AArch64 kernels
 
+constexpr int64_t kCheckedBytes = int64_t(64) << 20; // smaller blocks are not worth a look at /proc
+
 size_t roundUp(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
 
 /// Writes one byte a page: zero pages become real ones. Asks the kernel to do it in one call where it can.
@@ -43,6 +45,7 @@ Memory::~Memory() {
 Memory Memory::allocate(int64_t bytes) {
   Memory m;
   if (bytes < 0 || bytes > (int64_t(1) << 46)) return m; // beyond any address space
+  if (bytes >= kCheckedBytes && bytes > availableMemoryBytes()) return m;
   size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t wanted = roundUp(std::max<size_t>(bytes, 1), page);
   bool huge = wanted >= kHugePage;
@@ -61,6 +64,15 @@ Memory Memory::allocate(int64_t bytes) {
 #endif
   touch(m.address_, wanted, page);
   return m;
+}
+
+int64_t availableMemoryBytes() {
+  std::ifstream file("/proc/meminfo"); // proc(5): MemAvailable, in KiB
+  std::string word;
+  int64_t kib = 0;
+  while (file >> word)
+    if (word == "MemAvailable:" && file >> kib) return kib * 1024;
+  return INT64_MAX;
 }
 
 int64_t hostMemoryBytes() {

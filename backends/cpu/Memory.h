@@ -28,6 +28,10 @@ private:
   int64_t bytes_ = 0;
 };
 
+/// Memory that can be had now without swapping or killing anybody, in bytes; a very large number if unknown. Large
+/// blocks are refused by it, because taking pages that are not there ends the process, not the call.
+int64_t availableMemoryBytes();
+
 /// Memory of this machine that buffers may take, in bytes; 0 if unknown. A container's limit counts.
 int64_t hostMemoryBytes();
 

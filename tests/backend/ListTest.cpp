@@ -137,6 +137,13 @@ TEST_F(Lists, refusals) {
   EXPECT_FALSE(Device::open(Backend::load("cpu").value(), 0, {.threads = -2}).ok());
 }
 
+/// Pages that the machine does not have are refused before they are touched: touching them would end the process.
+TEST_F(Lists, moreMemoryThanThereIsIsRefused) {
+  Rig rig(1);
+  int64_t total = rig.device->info().memoryBytes;
+  EXPECT_EQ(rig.device->allocate(total + (int64_t(1) << 30)).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 TEST_F(Lists, buffersAreZeroAndAligned) {
   Rig rig(1);
   for (int64_t bytes : {0, 1, 63, 4096, 3 << 20}) {

@@ -33,6 +33,18 @@ bool TestTarget::keepsWhole(const Graph& g, const Node& n) const {
   return keepOperators && n.kind == Node::Kind::Operator && g.library().find(n.op)->hasKernel;
 }
 
+namespace {
+
+/// Node i follows from a reduction among `nodes`.
+bool isReducedTo(const Graph& g, int32_t i, std::span<const int32_t> nodes) {
+  if (!std::binary_search(nodes.begin(), nodes.end(), i)) return false;
+  const Node& n = g.node(i);
+  if (n.kind == Node::Kind::Primitive && findPrimitive(n.op)->kind == PrimitiveKind::Reduce) return true;
+  return std::any_of(n.inputs.begin(), n.inputs.end(), [&](Value v) { return isReducedTo(g, v.node, nodes); });
+}
+
+} // namespace
+
 std::string TestTarget::whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const {
   int kept = 0, other = 0;
   // Loops: one full shape; what is smaller was reduced from it in the group, or is a rank-0 number.
@@ -51,6 +63,9 @@ std::string TestTarget::whyNotFuse(const Graph& g, std::span<const int32_t> node
     if (kind == PrimitiveKind::Reduce) {
       add(full, g.typeOf(n.inputs[0]).shape);
       add(folded, n.results[0].shape);
+    } else if (kind == PrimitiveKind::Broadcast && std::binary_search(nodes.begin(), nodes.end(), n.inputs[0].node) &&
+               g.typeOf(n.inputs[0]).shape.rank() == 0 && isReducedTo(g, n.inputs[0].node, nodes)) {
+      return "a number needs a pass of its own";
     } else if (kind == PrimitiveKind::Elementwise && n.results[0].shape.rank() > 0) {
       add(full, n.results[0].shape);
     } else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast && kind != PrimitiveKind::Source) {

@@ -144,7 +144,8 @@ private:
     return false;
   }
 
-  /// Groups in topological order, the earliest possible first by their last node.
+  /// Groups in topological order; of those that could run, the one whose first node was recorded first (a gradient that also holds its
+  /// share of the norm runs when the gradient can).
   Partition ordered() {
     std::vector<std::vector<int32_t>> consumers(groups_.size());
     std::vector<int32_t> missing(groups_.size(), 0);
@@ -160,10 +161,10 @@ private:
       missing[id] = static_cast<int32_t>(producers.size());
       for (int32_t p : producers) consumers[p].push_back(id);
     }
-    using Ready = std::pair<int32_t, int32_t>; // last node, group
+    using Ready = std::pair<int32_t, int32_t>; // first node, group
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
     for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
-      if (groups_[id].alive && missing[id] == 0) ready.push({groups_[id].last, id});
+      if (groups_[id].alive && missing[id] == 0) ready.push({groups_[id].first, id});
     Partition p;
     p.groupOf.assign(g_.nodes().size(), -1);
     while (!ready.empty()) {
@@ -173,7 +174,7 @@ private:
         if (isCompute(k)) p.groupOf[k] = static_cast<int32_t>(p.groups.size());
       p.groups.push_back(groups_[id].nodes);
       for (int32_t c : consumers[id])
-        if (--missing[c] == 0) ready.push({groups_[c].last, c});
+        if (--missing[c] == 0) ready.push({groups_[c].first, c});
     }
     return p;
   }

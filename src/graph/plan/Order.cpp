@@ -1,7 +1,7 @@
 // Levels make merging safe: an edge always leads to a higher level, so launches of one level are independent, and steps made
 // of launches of one level each cannot wait for one another in a circle. A launch's level is the earliest possible, except
-// for launches that lose nothing by waiting (updates of states; readers of values that live on anyway): those take the latest, where
-// they meet their like.
+// for launches that lose nothing by waiting (updates of states, and readers of what those read later anyway): those take the latest,
+// where they meet their like.
 #include "graph/plan/Order.h"
 #include "absl/container/flat_hash_map.h"
 #include <algorithm>
@@ -62,24 +62,24 @@ private:
     return latest;
   }
 
-  /// Who may wait: launches that write states, and those whose temporaries all are read later by another launch anyway.
+  /// Who may wait: launches that write states, and those whose temporaries are all kept for a launch that writes a state (the
+  /// sums of squares of gradients). Waiting must not keep memory alive that would be free.
   void findSinking() {
-    std::vector<int32_t> lastReader(list_.storages.size(), -1), position(n_, 0);
-    for (int32_t k = 0; k < n_; ++k) position[topological_[k]] = k;
+    std::vector<int32_t> lastReader(list_.storages.size(), -1);
+    std::vector<bool> writesState(n_, false);
     for (int32_t i : topological_)
       for (int32_t s : list_.launches[i].reads) lastReader[s] = i;
-    sinks_.assign(n_, false);
+    for (int32_t i = 0; i < n_; ++i)
+      for (int32_t s : list_.launches[i].writes) writesState[i] = writesState[i] || space(s) == BufferRef::Space::Input;
+    sinks_ = writesState;
     for (int32_t i = 0; i < n_; ++i) {
-      const Launch& l = list_.launches[i];
-      bool writesState = false, frees = false;
-      for (int32_t s : l.writes) writesState = writesState || space(s) == BufferRef::Space::Input;
-      bool readsTemporary = false;
-      for (int32_t s : l.reads) {
+      bool readsTemporary = false, keptAnyway = true;
+      for (int32_t s : list_.launches[i].reads) {
         if (space(s) != BufferRef::Space::Arena) continue;
         readsTemporary = true;
-        frees = frees || lastReader[s] == i;
+        keptAnyway = keptAnyway && lastReader[s] != i && writesState[lastReader[s]];
       }
-      sinks_[i] = writesState || (readsTemporary && !frees);
+      if (readsTemporary && keptAnyway) sinks_[i] = true;
     }
   }
   BufferRef::Space space(int32_t storage) const { return placed_.targets[storage].space; }

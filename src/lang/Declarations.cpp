@@ -144,7 +144,7 @@ private:
     a.name = p.name;
     a.span = p.span;
     if (p.kind == Parameter::Kind::Variadic) {
-      report(DiagnosticId::UnknownType, p.annotation->span, "only tensors can be variadic; expected '*{}: Tensor[…]'", p.name.text());
+      report(DiagnosticId::UnknownType, p.span, "only tensors can be variadic; expected '*{}: Tensor[…]'", p.name.text());
       return;
     }
     if (!attributeType(*p.annotation, a.type)) return;
@@ -305,6 +305,10 @@ private:
     if (e.is(ExprKind::Slice)) {
       if (!last || e.args[2] || !e.args[1]) {
         report(DiagnosticId::BadDimension, e.span, "expected ': T' only once, after the last dimension");
+        return;
+      }
+      if (e.args[0] && !e.arg(1).is(ExprKind::Name) && e.arg(1).span.line > e.arg(0).span.endLine) {
+        report(DiagnosticId::UnknownType, Span::after(e.arg(0).span), "what follows this ':' is not an element type; expected ',' or the name of a type");
         return;
       }
       dtypeRule(e.arg(1), t.dtype);

@@ -102,7 +102,12 @@ StatusOr<Interpreter::Flow> Interpreter::statement(const Stmt& s) {
       failure_ = s.value->span;
       return invalid("a loop over {}; expected range(…) or a tuple", describe(range));
     }
+    constexpr int64_t kMostSteps = 1 << 16; // every step becomes nodes of a graph
     for (const Operand& item : *range.sequence()) {
+      if (++steps_ > kMostSteps) {
+        failure_ = s.span;
+        return invalid("the loops of this body run more than {} steps", kMostSteps);
+      }
       TG_RETURN_IF_ERROR(assign(*s.target, item));
       TG_ASSIGN_OR_RETURN(Flow flow, block(s.body));
       if (flow == Flow::Returned) return flow;

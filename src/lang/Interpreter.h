@@ -54,6 +54,7 @@ private:
   Emitter emitter_;
   std::vector<std::pair<Symbol, Operand>> names_;
   Operand returned_;
+  int64_t steps_ = 0; // of loops, so far
   Span failure_;
 };
 

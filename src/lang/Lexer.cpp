@@ -258,7 +258,7 @@ private:
           if (!tokens_[i - 1].text.empty()) before = &tokens_[i - 1];
         bool ended = before && (before->is(",") || before->is(")") || before->is("]"));
         std::string_view rest = text_.substr(pos_, text_.find('\n', pos_) - pos_);
-        bool closes = rest.empty() || rest[0] == ',' || rest[0] == ':' || rest[0] == ')' || rest.substr(0, 3) == " ->";
+        bool closes = rest.find_first_not_of(" ,:)\r") == std::string_view::npos || rest.substr(0, 3) == " ->";
         if (first && ended && closes && before->span.line + 1 >= span.line)
           diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span, "the brackets of this statement are closed here, but '{}' follows on line {}", op, span.line);
         else diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);

@@ -33,7 +33,9 @@ struct OperatorLibrary::Impl : lang::OperatorTable {
   StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&, Failure* failure) const;
   StatusOr<Values> runGrad(const Entry&, std::span<const Value> inputs, std::span<const Value> outputs,
                            std::span<const Value> outputGradients, const Attributes&, Builder&, Failure* failure) const;
-  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Failure* failure) const;
+  /// `budget` (may be null) counts down operators looked into, so that a library whose operators multiply each other's
+  /// calls is refused and not followed.
+  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Failure* failure, int64_t* budget = nullptr) const;
 };
 
 namespace lang {
@@ -41,7 +43,9 @@ namespace lang {
 /// A builder that only computes types.
 class TypeBuilder : public Builder {
 public:
-  explicit TypeBuilder(const OperatorLibrary::Impl& library) : library_(library) {}
+  static constexpr int64_t kMostCalls = 20000;
+  explicit TypeBuilder(const OperatorLibrary::Impl& library, int64_t* budget = nullptr)
+      : library_(library), budget_(budget ? budget : &own_) {}
   Value input(const TensorType&);
   TensorType typeOf(Value v) const override { return types_[v.node][v.result]; }
   StatusOr<Values> primitive(Symbol, std::span<const Value>, const Attributes&) override;
@@ -50,6 +54,8 @@ public:
 private:
   Values add(TensorTypes);
   const OperatorLibrary::Impl& library_;
+  int64_t own_ = kMostCalls;
+  int64_t* budget_;
   std::vector<TensorTypes> types_;
 };
 

@@ -173,6 +173,7 @@ private:
       Frame& f = stack.back();
       if (f.next == f.calls.size()) {
         state[f.op] = 2;
+        boundDepth(f.op, f.calls);
         order_.push_back(f.op);
         stack.pop_back();
         continue;
@@ -186,6 +187,17 @@ private:
         push(callee);
       }
     }
+  }
+
+  /// Operators nest at most kMaxNesting deep, because instantiation follows calls by recursion.
+  void boundDepth(Symbol op, const std::vector<const Expr*>& calls) {
+    constexpr int kMaxNesting = 32;
+    int depth = 1;
+    for (const Expr* c : calls)
+      if (auto it = depth_.find(c->callee()); it != depth_.end()) depth = std::max(depth, it->second + 1);
+    if (depth > kMaxNesting)
+      diagnostics_.report(DiagnosticId::TooDeep, impl_.entries.at(op).op->span, "the calls below '{}' nest more than {} operators deep", op.text(), kMaxNesting);
+    depth_[op] = std::min(depth, kMaxNesting); // said where the limit is passed, and again every kMaxNesting above it
   }
 
   void checkBodies() {
@@ -228,6 +240,7 @@ private:
   std::vector<KernelDecl> kernels_;
   std::vector<Symbol> brokenGrads_;
   std::vector<Symbol> order_; // callees before callers
+  absl::flat_hash_map<Symbol, int> depth_;
   bool syntaxErrors_ = false; // a definition may be missing, so names that nothing defines are not reported
 };
 

@@ -247,8 +247,8 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
   return out;
 }
 
-StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs, const Attributes& attributes, Failure* failure) const {
-  TypeBuilder builder(*this);
+StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs, const Attributes& attributes, Failure* failure, int64_t* budget) const {
+  TypeBuilder builder(*this, budget);
   Values values;
   for (const TensorType* t : inputs) values.push_back(t ? builder.input(*t) : Value());
   TG_ASSIGN_OR_RETURN(Values out, run(e, std::span<const Value>(values.data(), values.size()), attributes, builder, failure));
@@ -282,11 +282,12 @@ StatusOr<Values> TypeBuilder::primitive(Symbol name, std::span<const Value> inpu
 StatusOr<Values> TypeBuilder::call(Symbol op, std::span<const Value> inputs, const Attributes& attributes) {
   auto it = library_.entries.find(op);
   if (it == library_.entries.end()) return internal("no operator '{}'", op.text());
+  if (--*budget_ < 0) return invalid("{}: this looks into more than {} operators", op.text(), kMostCalls);
   absl::InlinedVector<TensorType, 6> types(inputs.size());
   absl::InlinedVector<const TensorType*, 6> pointers(inputs.size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].present()) types[i] = typeOf(inputs[i]), pointers[i] = &types[i];
-  TG_ASSIGN_OR_RETURN(TensorTypes out, library_.infer(it->second, pointers, attributes, nullptr));
+  TG_ASSIGN_OR_RETURN(TensorTypes out, library_.infer(it->second, pointers, attributes, nullptr, budget_));
   return add(std::move(out));
 }
 

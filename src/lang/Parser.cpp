@@ -76,40 +76,50 @@ private:
     if (token().span.line == before.span.endLine) {
       // The second token of a line whose first was taken for the operand of an operator at the end of the line before.
       const Token* dangling = pos_ > 1 ? &list_.tokens[pos_ - 2] : nullptr;
+      // An operator at the start of a line with nothing to its right: the comma before it is missing.
+      bool leads = before.kind == TokenKind::Operator && !isComma(before) && !isOpen(before) && !isClose(before);
+      if (leads && dangling && !isInvisible(dangling->kind) && !isComma(*dangling) && !isOpen(*dangling) && dangling->span.endLine < before.span.line) return Span::after(dangling->span);
       bool operatorBefore = dangling && dangling->kind == TokenKind::Operator && !isComma(*dangling) && !isOpen(*dangling) && !isClose(*dangling);
       return operatorBefore && dangling->span.line < before.span.line ? Span::after(dangling->span) : token().span;
     }
     bool alone = ahead(1).span.line > token().span.endLine || isInvisible(ahead(1).kind);
-    if (isClose(token())) return isComma(before) ? token().span : Span::after(before.span);
+    if (isClose(token())) {
+      // A closing bracket stands under the start of the line that opened it; elsewhere it is the wrong thing itself.
+      bool inside = isOpen(before) && token().span.column > indentationOf(pos_ - 1);
+      return isComma(before) || inside ? token().span : Span::after(before.span);
+    }
     return isComma(before) || isOpen(before) || alone ? token().span : Span::after(before.span);
   }
   /// Whether the line ended by force: the next word cannot stand inside brackets, and those here are of several lines.
   bool forcedEnd() const {
     if (!at(TokenKind::Newline) || pos_ == 0 || !(isComma(list_.tokens[pos_ - 1]) || isOpen(list_.tokens[pos_ - 1]))) return false;
-    return nextVisible().kind == TokenKind::Keyword && nextVisible().span.column > 1 && !openOnOneLine();
+    bool open = false, oneLine = false;
+    brackets(&oneLine, &open);
+    return open && !oneLine && nextVisible().kind == TokenKind::Keyword && !(nextVisible().is("def") && nextVisible().span.column == 1);
   }
   const Token& nextVisible() const { return visibleFrom(pos_); }
   const Token& visibleFrom(size_t i) const {
     while (i + 1 < list_.tokens.size() && isInvisible(list_.tokens[i].kind)) ++i;
     return list_.tokens[i];
   }
+  /// The column of the first token on the line of token i.
+  int32_t indentationOf(size_t i) const {
+    while (i > 0 && list_.tokens[i - 1].span.endLine == list_.tokens[i].span.line && !isInvisible(list_.tokens[i - 1].kind)) --i;
+    return list_.tokens[i].span.column;
+  }
   static bool isComma(const Token& t) { return t.is(","); }
   static bool isOpen(const Token& t) { return t.is("(") || t.is("[") || t.is("{"); }
   static bool isClose(const Token& t) { return t.is(")") || t.is("]") || t.is("}"); }
   /// The first bracket of this statement that was meant to close on its line, an earlier one, and did not: something
   /// follows it there, or the next line is not indented deeper. An error further down is its fault. Null: none.
-  const Token* unclosedBracket() const { return brackets(nullptr); }
-  /// Whether a bracket is open here that was meant to close on its line.
-  bool openOnOneLine() const {
-    bool open = false;
-    brackets(&open);
-    return open;
-  }
-  const Token* brackets(bool* stillOpen) const {
+  const Token* unclosedBracket() const { return brackets(); }
+  /// `oneLine`: a bracket that is open here was meant to close on its line. `any`: a bracket is open here.
+  const Token* brackets(bool* oneLine = nullptr, bool* any = nullptr) const {
     size_t begin = pos_;
     while (begin > 0 && list_.tokens[begin - 1].kind != TokenKind::Newline) --begin;
     std::vector<size_t> open;
     int32_t line = 0, indentation = 0;
+    bool header = false;    // the line begins a definition
     bool condition = false; // the line begins a statement whose head stands on one line
     const Token* first = nullptr;
     auto consider = [&](size_t i, int32_t closedOn) {
@@ -118,14 +128,19 @@ private:
     };
     for (size_t i = begin; i < pos_; ++i) {
       const Token& t = list_.tokens[i];
+      if (isInvisible(t.kind)) continue;
       if (t.span.line != line) {
         line = t.span.line, indentation = t.span.column;
+        header = false;
         condition = t.is("if") || t.is("elif") || t.is("for") || t.is("assert");
       }
       const Token& after = visibleFrom(i + 1);
       if (isOpen(t)) {
-        bool oneLine = condition || after.span.line == t.span.line || after.span.column <= indentation;
-        open.push_back(oneLine ? i : SIZE_MAX);
+        // After 'def' only the parameters' own bracket may go on below.
+        if (i >= 2 && list_.tokens[i - 2].is("def")) header = true;
+        else if (header) condition = true;
+        bool close = condition || after.span.line == t.span.line || after.span.column <= indentation;
+        open.push_back(close ? i : SIZE_MAX);
       } else if (isClose(t) && !open.empty()) {
         if (open.back() != SIZE_MAX) consider(open.back(), t.span.line);
         open.pop_back();
@@ -134,8 +149,9 @@ private:
     for (size_t i : open) {
       if (i == SIZE_MAX) continue;
       consider(i, token().span.line);
-      if (stillOpen) *stillOpen = true;
+      if (oneLine) *oneLine = true;
     }
+    if (any) *any = !open.empty();
     return first;
   }
   Span lastVisible() const {
@@ -227,8 +243,10 @@ private:
     Module& m = *result_.module;
     m.hasDoc = true;
     m.docSpan = token().span;
-    m.doc = stringValue();
-    endOfStatement();
+    guarded([&] {
+      m.doc = stringValue();
+      endOfStatement();
+    });
   }
 
   void definition() {
@@ -322,7 +340,7 @@ private:
       if (p.kind != Parameter::Kind::KeywordMarker) {
         if (!at(TokenKind::Name))
           fail(DiagnosticId::ExpectedToken, missingPlace(), fmt::format("expected the name of a parameter, found {}", describe(token())));
-        p.span = token().span;
+        p.span = Span::join(p.span, token().span);
         p.name = Symbol(next().text);
         if (take(":")) {
           if (at(TokenKind::String)) fail(DiagnosticId::ExpectedExpression, Span::after(previous()), fmt::format("expected a type, found {}", describe(token())));
@@ -367,8 +385,10 @@ private:
     while (!at(TokenKind::Dedent) && !at(TokenKind::End)) {
       if (take(TokenKind::Newline)) continue;
       if (at(TokenKind::Indent)) {
-        // After a statement with a comma at its end, or of several lines, its brackets closed too early.
-        bool continues = pos_ > 1 && (list_.tokens[pos_ - 2].is(",") || (!out.empty() && out.back()->span.endLine > out.back()->span.line));
+        // After a statement with a comma at its end, or of several lines: its brackets closed too early.
+        const Stmt* last = out.empty() ? nullptr : out.back().get();
+        bool severalLines = last && last->span.endLine > last->span.line && token().span.endColumn > last->span.column + 1;
+        bool continues = pos_ > 1 && (list_.tokens[pos_ - 2].is(",") || severalLines);
         error(DiagnosticId::UnexpectedIndent, continues ? Span::after(lastVisible()) : token().span,
               continues ? "the next line is indented as if this statement went on; its brackets are closed here"
                         : "this line is indented deeper than its block; expected the same indentation");
@@ -677,7 +697,7 @@ private:
   }
 
   ExprPtr index(ExprPtr base) {
-    next();
+    Span bracket = next().span;
     ExprPtr e = make(ExprKind::Index, base->span);
     e->args.push_back(std::move(base));
     if (at("]")) fail(DiagnosticId::ExpectedExpression, token().span, "expected an index between '[' and ']'");
@@ -685,6 +705,7 @@ private:
       e->args.push_back(subscript());
       if (!take(",")) break;
     }
+    if (at("=")) fail(DiagnosticId::ExpectedToken, bracket, "name=value inside an index; expected '(' for a call");
     expect("]", "after the indices");
     e->span = Span::join(e->span, previous());
     return finish(std::move(e));
@@ -692,8 +713,15 @@ private:
 
   ExprPtr subscript() {
     if (at("*")) return star(); // no slice after it: Python has none
+    refuseTextBelow();
     if (at(":")) return sliceAfter(nullptr);
     return sliceAfter(expression());
+  }
+  /// A string on the next line is the description of a definition whose header did not end.
+  void refuseTextBelow() {
+    bool below = at(TokenKind::String) && token().span.line > previous().endLine;
+    if (below && !isComma(list_.tokens[pos_ - 1]))
+      fail(DiagnosticId::ExpectedExpression, Span::after(previous()), "expected an index before the end of this line, found a string below it");
   }
   /// The rest of a:b:c once `a` has been read.
   ExprPtr sliceAfter(ExprPtr low) {
@@ -702,8 +730,10 @@ private:
     e->args.push_back(std::move(low));
     for (int i = 0; i < 2; ++i) {
       bool given = take(":") && !at(":") && !at(",") && !at("]");
+      if (given) refuseTextBelow();
       e->args.push_back(given ? expression() : nullptr);
     }
+    if (at(":")) fail(DiagnosticId::ExpectedToken, e->span, "a slice of more than three parts; expected start:stop:step");
     e->span = Span::join(e->span, previous());
     return finish(std::move(e));
   }
@@ -804,6 +834,7 @@ private:
     Depth depth(*this);
     ExprPtr e = make(ExprKind::List, next().span);
     while (!at("]")) {
+      if (at(":")) fail(DiagnosticId::ExpectedToken, e->span, "a slice in a list; expected what is indexed before '['");
       e->args.push_back(element());
       if (at("for")) fail(DiagnosticId::UnsupportedSyntax, token().span, "comprehensions are not part of the tile language; write a 'for' statement");
       if (!take(",")) break;

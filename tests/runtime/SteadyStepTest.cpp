@@ -22,10 +22,11 @@ HostArray pattern(Shape shape, int salt) {
 /// A layer, a loss, one step of gradient descent.
 class Regression {
 public:
-  Regression(const std::string& cache, int threads) {
+  Regression(const std::string& cache, int threads, bool checkArena = false) {
     SessionOptions options;
     options.cacheFolder = cache;
     options.threads = threads;
+    options.checkArena = checkArena;
     auto made = Session::create(options);
     EXPECT_TRUE(made.ok()) << made.status();
     session = std::move(*made);
@@ -102,6 +103,22 @@ TEST_F(SteadyStep, givesTheSameBitsForAnyThreads) {
     results.push_back(std::move(bytes));
   }
   for (size_t i = 1; i < results.size(); ++i) EXPECT_EQ(results[i], results[0]) << "run " << i;
+}
+
+/// Compiled kernels write where the plan says and read nothing that no kernel wrote: the arena is poisoned before every
+/// run and inspected after it, and the values are those of an unchecked run.
+TEST_F(SteadyStep, keepsToItsArena) {
+  Regression plain(folder.path(), 2), checked(folder.path(), 2, true);
+  HostArray x = pattern({kRows, kIn}, 3);
+  for (int step = 0; step < 3; ++step) {
+    Tensor a = plain.record(x, 0.5), b = checked.record(x, 0.5);
+    ASSERT_TRUE(plain.session->evaluate({&a, 1}).ok());
+    Status s = checked.session->evaluate({&b, 1});
+    ASSERT_TRUE(s.ok()) << s;
+    EXPECT_EQ(plain.session->scalarValue(a).value(), checked.session->scalarValue(b).value());
+  }
+  EXPECT_GT(checked.session->stats().arenaUsedBytes, 0);
+  EXPECT_LE(checked.session->stats().arenaUsedBytes, checked.session->stats().arenaBytes);
 }
 
 /// Other extents mean another plan and the same kernels; a second session finds them on disk.

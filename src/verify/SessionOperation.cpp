@@ -44,7 +44,7 @@ Tensor everyNth(Session& s, const HostArray& a) {
   int64_t stride = a.strides()[0], n = a.elements(), all = (n - 1) * stride + 1;
   HostArray whole =
       HostArray::wrap({a.dtype(), {all}}, {1}, const_cast<void*>(a.data()), std::make_shared<HostArray>(a));
-  return call("slice", {s.input(whole.clone())}, {{"starts", Shape{0}}, {"sizes", Shape{n}}, {"steps", Shape{stride}}});
+  return call("slice", {s.input(whole.clone())}, {{"start", Shape{0}}, {"stop", Shape{all}}, {"step", Shape{stride}}});
 }
 
 StatusOr<std::vector<HostArray>> values(Session& s, std::span<const Tensor> results) {

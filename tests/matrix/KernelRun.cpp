@@ -131,7 +131,8 @@ TestOperand layExpanded(TestOperand t, int axis) {
 }
 
 StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target, int pieces, bool backwards, bool flushBegin) {
-  Group group{Graph(testLibrary()), {}, {}, problem.op};
+  std::shared_ptr<const OperatorLibrary> library = problem.library ? problem.library : testLibrary();
+  Group group{Graph(library), {}, {}, problem.op};
   std::vector<const TestOperand*> operands;
   auto addInput = [&](const TestOperand* t) {
     if (!t) return Value{};
@@ -152,7 +153,7 @@ StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target
     result.types.push_back(group.body.typeOf(v));
     group.outputLayouts.push_back(Layout::rowMajor(group.body.typeOf(v).shape));
   }
-  matrix::KernelScheduler scheduler(target, testLibrary());
+  matrix::KernelScheduler scheduler(target, library);
   TG_ASSIGN_OR_RETURN(GroupSchedule schedule, scheduler.schedule(group));
   const GroupDispatch& d = schedule.dispatches[0];
   TG_ASSIGN_OR_RETURN(const CompiledKernel* kernel, compiled(*d.kernel, target));

@@ -34,6 +34,7 @@ struct GroupProblem {
   std::function<std::vector<Value>(Graph&, Values, std::vector<Value>)> epilogue;
   /// Nodes between input i and the operator; null: the inputs themselves.
   std::function<Value(Graph&, size_t, Value)> prologue;
+  std::shared_ptr<const OperatorLibrary> library; // null: testLibrary()
   int outputs = -1; // how many results are asked for (-1: all)
 };
 

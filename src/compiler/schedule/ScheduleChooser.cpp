@@ -84,8 +84,8 @@ public:
       int64_t depth = s.tile(k.tiles[0].tunable), rows = s.tile(k.grid[0].tunable), cols = s.tile(k.grid[1].tunable);
       line("L1: a panel of {} x {} takes {} of {} bytes", depth, s.registerColumns, depth * s.registerColumns * bytes,
            cacheBytes(t, 0, kAssumedL1Bytes));
-      line("L2: a left block of {} x {} takes {}, the accumulator {} x {} takes {}, of {} bytes", rows, depth, rows * depth * bytes,
-           rows, cols, rows * cols * bytes, cacheBytes(t, 1, kAssumedL2Bytes));
+      line("L2: a left block of {} x {} takes {} of {} bytes; the accumulator of {} x {} streams past it", rows, depth, rows * depth * bytes,
+           cacheBytes(t, 1, kAssumedL2Bytes), rows, cols);
     } else
       line("blocks: {} rows are whole register kernels; the sequential block of {} changes values and is the same everywhere",
            kStreamRows, kStreamColumns);

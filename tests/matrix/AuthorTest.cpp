@@ -1,0 +1,89 @@
+// Tile kernels that no template was made for: what an author of operators may write.
+#include "KernelRun.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tegula {
+namespace {
+
+constexpr const char* kSource = R"(
+@tile_op(differentiable=False)
+@example("square_sums x=5,7 f32")
+def square_sums(x: Tensor[..., R, C]) -> Tensor[..., R, 1]:
+    return sum(x * x, axis=-1, keepdim=True)
+
+
+@tile_kernel(implements=square_sums)
+def square_sums_by_tiles(x: Tensor[R, C], y: Out[R, 1], BR: Tunable, BC: Tunable):
+    for i in grid(R, BR):
+        acc = zeros(BR, 1, f32)
+        for j in tiles(C, BC):
+            acc += sum(x[i, j] * x[i, j], axis=1, keepdim=True)
+        y[i, :] = acc
+
+
+@tile_op(differentiable=False)
+@example("gated x=5,7 w=7,3 g=5,3 f32")
+def gated(x: Tensor[..., M, K], w: Tensor[K, N], g: Tensor[..., M, N]) -> Tensor[..., M, N]:
+    return maximum(x @ w, 0) * g - (x @ w)
+
+
+@tile_kernel(implements=gated)
+def gated_by_tiles(x: Tensor[M, K], w: Tensor[K, N], g: Tensor[M, N], y: Out[M, N], BM: Tunable, BN: Tunable, BK: Tunable):
+    for i, j in grid(M, BM, N, BN):
+        acc = zeros(BM, BN, f32)
+        for k in tiles(K, BK):
+            acc = acc + dot(x[i, k], w[k, j])
+        y[i, j] = where(acc > 0.0, acc, 0.0) * g[i, j] - acc
+)";
+
+std::shared_ptr<const OperatorLibrary> authorLibrary() {
+  std::vector<SourceFile> files{{"author.tile", kSource}};
+  auto loaded = OperatorLibrary::load(files);
+  EXPECT_TRUE(loaded.ok()) << message(loaded.status());
+  return loaded.ok() ? *loaded : nullptr;
+}
+
+TEST(Author, ReductionsWithoutDots) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(4);
+  for (const Target& target : runnableTargets())
+    for (auto [r, c] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {5, 7}, {97, 131}, {200, 64}}) {
+      TestOperand x = randomOperand(random, DType::F32, {2, r, c});
+      GroupProblem problem{"square_sums", {}, {&x}, {}, nullptr};
+      problem.library = library;
+      auto y = runGroup(problem, target, 2);
+      ASSERT_TRUE(y.ok()) << message(y.status());
+      for (int64_t i = 0; i < 2 * r; ++i) {
+        double want = 0;
+        for (int64_t j = 0; j < c; ++j) want += x.values[static_cast<size_t>(i * c + j)] * x.values[static_cast<size_t>(i * c + j)];
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, static_cast<double>(c + 2) * 0x1p-24 * want) << target.name << " " << r << "x" << c << " row " << i;
+      }
+    }
+}
+
+TEST(Author, ElementwiseWorkAroundADot) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(5);
+  TestOperand x = randomOperand(random, DType::F32, {31, 300}), w = randomOperand(random, DType::F32, {300, 45}), g = randomOperand(random, DType::F32, {31, 45});
+  GroupProblem problem{"gated", {}, {&x, &w, &g}, {}, nullptr};
+  problem.library = library;
+  for (const Target& target : runnableTargets()) {
+    auto y = runGroup(problem, target);
+    ASSERT_TRUE(y.ok()) << message(y.status());
+    for (int64_t i = 0; i < 31; ++i)
+      for (int64_t j = 0; j < 45; ++j) {
+        double sum = 0, size = 0;
+        for (int64_t k = 0; k < 300; ++k) sum += x.at({i, k}) * w.at({k, j}), size += std::fabs(x.at({i, k}) * w.at({k, j}));
+        double want = std::max(sum, 0.0) * g.at({i, j}) - sum;
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 45 + j)], want, 2 * 304 * 0x1p-24 * size) << target.name;
+      }
+  }
+}
+
+} // namespace
+} // namespace tegula

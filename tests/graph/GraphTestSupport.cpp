@@ -117,11 +117,31 @@ StatusOr<GroupSchedule> TestTarget::schedule(const Group& group) const {
     d.bindings.push_back({OperandRef::Kind::Output, i});
     elements += group.body.typeOf(group.body.outputs()[i]).shape.elements();
   }
-  d.scalars.push_back(static_cast<int64_t>(groups.size()));
+  d.scalars = {static_cast<int64_t>(groups.size()), 0};
   d.items = elements;
   groups.push_back(std::make_shared<Group>(group));
   GroupSchedule s;
+  if (!twoDispatches || elements == 0) {
+    s.dispatches.push_back(std::move(d));
+    return s;
+  }
+  // Phase 1 computes into temporaries, phase 2 copies.
+  GroupDispatch copy;
+  auto copyKernel = std::make_shared<TestKernel>();
+  copyKernel->key = fmt::format("copy {}", group.outputLayouts.size());
+  copyKernel->name = "copy of partials";
+  copy.kernel = copyKernel;
+  copy.items = elements;
+  copy.scalars = {d.scalars[0], 2};
+  d.scalars[1] = 1;
+  for (int32_t i = 0; i < static_cast<int32_t>(group.outputLayouts.size()); ++i) {
+    s.temporaryBytes.push_back(group.body.typeOf(group.body.outputs()[i]).sizeBytes());
+    d.bindings[group.inputLayouts.size() + i] = {OperandRef::Kind::Temporary, i};
+    copy.bindings.push_back({OperandRef::Kind::Temporary, i});
+    copy.bindings.push_back({OperandRef::Kind::Output, i});
+  }
   s.dispatches.push_back(std::move(d));
+  s.dispatches.push_back(std::move(copy));
   return s;
 }
 
@@ -146,6 +166,14 @@ StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::spa
   for (const PlanStep& step : plan.steps)
     for (const Segment& segment : step.segments) {
       const Group& group = *target.groups[segment.scalars[0]];
+      if (segment.scalars[1] == 2) {
+        for (size_t o = 0; o < group.outputLayouts.size(); ++o) {
+          const TensorType& t = group.body.typeOf(group.body.outputs()[o]);
+          HostArray from = viewOf(t, Layout::rowMajor(t.shape), address(segment.bindings[2 * o]));
+          viewOf(t, group.outputLayouts[o], address(segment.bindings[2 * o + 1])).copyFrom(from);
+        }
+        continue;
+      }
       std::vector<HostArray> in;
       size_t b = 0;
       for (size_t i = 0; i < group.inputLayouts.size(); ++i) {
@@ -154,7 +182,9 @@ StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::spa
       }
       TG_ASSIGN_OR_RETURN(EvaluationResult results, evaluate(group.body, in));
       for (size_t o = 0; o < group.outputLayouts.size(); ++o) {
-        HostArray to = viewOf(results.outputs[o].type(), group.outputLayouts[o], address(segment.bindings[b++]));
+        bool partial = segment.scalars[1] == 1;
+        const TensorType& t = results.outputs[o].type();
+        HostArray to = viewOf(t, partial ? Layout::rowMajor(t.shape) : group.outputLayouts[o], address(segment.bindings[b++]));
         to.copyFrom(results.outputs[o]);
       }
     }

@@ -19,6 +19,7 @@ HostArray randomArray(const TensorType&, uint32_t seed, int64_t high = 8);
 /// Takes elementwise groups with reductions at their ends, keeps operators with tile kernels, reads and writes any strides.
 struct TestTarget : TargetModel {
   bool keepOperators = true, fuseLoops = true, fuseEpilogues = true, anyStrides = true;
+  bool twoDispatches = false; // every group computes into temporaries, and a second dispatch copies them to the outputs
   mutable std::vector<std::shared_ptr<const Group>> groups; // what was scheduled
 
   bool keepsWhole(const Graph&, const Node&) const override;

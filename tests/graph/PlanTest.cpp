@@ -31,12 +31,13 @@ void expectPlanMatches(const Recorder& r, const TestTarget& target, double toler
 
 TEST(Plan, GptStepUnderEveryTarget) {
   Recorder r = gptStep({2, 3, 4, 2, 7, 2});
-  for (int bits = 0; bits < 16; ++bits) {
+  for (int bits = 0; bits < 32; ++bits) {
     TestTarget target;
     target.keepOperators = bits & 1;
     target.fuseLoops = bits & 2;
     target.fuseEpilogues = bits & 4;
     target.anyStrides = bits & 8;
+    target.twoDispatches = bits & 16;
     SCOPED_TRACE(fmt::format("target {}", bits));
     expectPlanMatches(r, target, 1e-5);
   }

@@ -11,8 +11,8 @@ void addOnce(std::vector<int32_t>& list, int32_t x) {
 }
 
 /// Which bindings a dispatch writes is not said: outputs and temporaries count as written by every dispatch of the unit that
-/// binds them, and temporaries as read too, which keeps the dispatches of a unit in order.
-Launch makeLaunch(const Unit& unit, GroupDispatch&& d, int32_t firstTemporary, int32_t unitIndex) {
+/// binds them, temporaries as read too, and outputs as read by all but the first, which keeps the dispatches of a unit in order.
+Launch makeLaunch(const Unit& unit, GroupDispatch&& d, bool isFirst, int32_t firstTemporary, int32_t unitIndex) {
   Launch l{std::move(d.kernel), {}, std::move(d.scalars), d.items, d.scratchBytes, d.flops, d.bytes, {}, {}, unitIndex,
            unit.group.label};
   for (const OperandRef& ref : d.bindings) {
@@ -26,7 +26,8 @@ Launch makeLaunch(const Unit& unit, GroupDispatch&& d, int32_t firstTemporary, i
     }
     const Place& p = isInput ? unit.inputs[ref.index] : unit.outputs[ref.index];
     l.bindings.emplace_back(p.storage, p.offsetBytes);
-    addOnce(isInput ? l.reads : l.writes, p.storage);
+    if (isInput || !isFirst) addOnce(l.reads, p.storage);
+    if (!isInput) addOnce(l.writes, p.storage);
   }
   return l;
 }
@@ -43,8 +44,12 @@ StatusOr<LaunchList> scheduleUnits(const LayoutResult& layout, const TargetModel
     int32_t firstTemporary = static_cast<int32_t>(list.storages.size());
     for (int64_t bytes : schedule->temporaryBytes)
       list.storages.push_back({Storage::Kind::Temporary, -1, bytes, "partial of " + unit.group.label});
-    for (GroupDispatch& d : schedule->dispatches)
-      if (d.items > 0) list.launches.push_back(makeLaunch(unit, std::move(d), firstTemporary, static_cast<int32_t>(u)));
+    bool isFirst = true;
+    for (GroupDispatch& d : schedule->dispatches) {
+      if (d.items <= 0) continue;
+      list.launches.push_back(makeLaunch(unit, std::move(d), isFirst, firstTemporary, static_cast<int32_t>(u)));
+      isFirst = false;
+    }
   }
   return list;
 }

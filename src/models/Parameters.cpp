@@ -51,9 +51,14 @@ StatusOr<std::map<std::string, HostArray>> Parameters::fetch(Session& session) c
 
 std::vector<Tensor> Parameters::read(Session& session) const {
   std::vector<Tensor> values;
+  read(session, values);
+  return values;
+}
+
+void Parameters::read(Session& session, std::vector<Tensor>& values) const {
+  values.clear();
   values.reserve(list_.size());
   for (const Parameter& p : list_) values.push_back(session.read(p.state));
-  return values;
 }
 
 Status Parameters::check(const std::map<std::string, HostArray>& arrays) const {

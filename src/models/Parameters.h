@@ -55,6 +55,8 @@ public:
 
   /// Records a read of every parameter.
   std::vector<Tensor> read(Session&) const;
+  /// The same into `values`, whose memory a caller keeps from step to step.
+  void read(Session&, std::vector<Tensor>& values) const;
 
 private:
   Status check(const std::map<std::string, HostArray>& arrays) const;

@@ -60,8 +60,13 @@ Tensor call(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) 
 
 std::vector<Tensor> callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
   std::vector<Tensor> results;
-  sessionOf(inputs).recorder().applyAll(op, inputs, attrs, results);
+  callAll(op, inputs, attrs, results);
   return results;
+}
+
+void callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs, std::vector<Tensor>& results) {
+  results.clear();
+  sessionOf(inputs).recorder().applyAll(op, inputs, attrs, results);
 }
 
 Tensor operator+(const Tensor& a, const Tensor& b) {
@@ -126,8 +131,13 @@ Tensor cast(const Tensor& t, DType dtype) {
 
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt) {
   std::vector<Tensor> results;
-  if (loss.present()) loss.session().recorder().gradient(loss, wrt, results);
+  grad(loss, wrt, results);
   return results;
+}
+
+void grad(const Tensor& loss, std::span<const Tensor> wrt, std::vector<Tensor>& results) {
+  results.clear();
+  if (loss.present()) loss.session().recorder().gradient(loss, wrt, results);
 }
 
 } // namespace tegula

@@ -50,6 +50,8 @@ private:
 Tensor call(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& = {});
 Tensor call(Symbol op, std::span<const Tensor> inputs, const Attributes& = {});
 std::vector<Tensor> callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& = {});
+/// The same into `results`, whose memory a caller keeps from step to step.
+void callAll(Symbol op, std::span<const Tensor> inputs, const Attributes&, std::vector<Tensor>& results);
 
 // Operators broadcast by NumPy's rule; element types must be equal.
 Tensor operator+(const Tensor&, const Tensor&);
@@ -68,5 +70,6 @@ Tensor cast(const Tensor&, DType);
 
 /// d(loss)/d(wrt): one recorded node, expanded in the plan.
 std::vector<Tensor> grad(const Tensor& loss, std::span<const Tensor> wrt);
+void grad(const Tensor& loss, std::span<const Tensor> wrt, std::vector<Tensor>& results);
 
 } // namespace tegula

@@ -53,10 +53,12 @@ TrainStep::Recorded TrainStep::record(const HostArray& tokens, const HostArray& 
   static const Symbol adamw("adamw"), minimum("minimum"), less("less"), select("select"), magnitude("abs"),
       beta1("beta1"), beta2("beta2"), eps("eps"), weightDecay("weight_decay");
   Session& s = *session_;
-  std::vector<Tensor> p = parameters_->read(s);
+  std::vector<Tensor>& p = values_;
+  parameters_->read(s, p);
   Tensor loss = loss_(p, s.input(tokens), s.input(labels));
-  std::vector<Tensor> gradients = grad(loss, p);
-  Tensor norm = recordNorm(gradients, normScale);
+  grad(loss, p, gradients_);
+  if (gradients_.size() != p.size()) return {loss, loss}; // a recording error, which evaluate() reports
+  Tensor norm = recordNorm(gradients_, normScale);
 
   Scope scope(s, "optimizer");
   Tensor clip = options_.maxNorm > 0
@@ -72,15 +74,15 @@ TrainStep::Recorded TrainStep::record(const HostArray& tokens, const HostArray& 
     const Parameter& parameter = parameters_->list()[i];
     double decay = decays(parameter) ? options_.weightDecay : 0.0;
     const Tensor inputs[] = {
-        p[i],        gradients[i], s.read(moments_[i].first), s.read(moments_[i].second), rate, clip,
+        p[i],        gradients_[i], s.read(moments_[i].first), s.read(moments_[i].second), rate, clip,
         correction1, correction2};
-    std::vector<Tensor> next =
-        callAll(adamw, inputs,
-                {{beta1, options_.beta1}, {beta2, options_.beta2}, {eps, options_.epsilon}, {weightDecay, decay}});
-    if (next.size() != 3) break; // a recording error, which evaluate() reports
-    s.assign(parameter.state, next[0]);
-    s.assign(moments_[i].first, next[1]);
-    s.assign(moments_[i].second, next[2]);
+    callAll(adamw, inputs,
+            {{beta1, options_.beta1}, {beta2, options_.beta2}, {eps, options_.epsilon}, {weightDecay, decay}},
+            updated_);
+    if (updated_.size() != 3) break; // a recording error, which evaluate() reports
+    s.assign(parameter.state, updated_[0]);
+    s.assign(moments_[i].first, updated_[1]);
+    s.assign(moments_[i].second, updated_[2]);
   }
   return {loss, norm};
 }

@@ -71,6 +71,8 @@ private:
   };
   std::vector<Moments> moments_;
   int64_t updates_ = 0;
+  std::vector<Tensor> values_, gradients_,
+      updated_; // of the step being recorded; kept so that a steady step allocates nothing
 };
 
 } // namespace tegula

@@ -1,5 +1,5 @@
-// bench_gemm: GEMM as the compiler makes it, packing included, on one thread, as a fraction of the FMA peak that the same
-// core reaches in the same moment (a peak kernel runs before and after every product; medians of the ratios).
+// bench_gemm: GEMM as the compiler makes it, packing included, on one thread, as a fraction of the FMA peak that the
+// same core reaches in the same moment (a peak kernel runs before and after every product; medians of the ratios).
 //
 //   bench_gemm              1024 x 1024 x 1024 in f32, f32 with transposed operands, and bf16
 //   bench_gemm M N K [reps]
@@ -17,7 +17,8 @@ namespace tegula {
 namespace {
 
 struct Memory {
-  explicit Memory(int64_t bytes) : data(static_cast<uint8_t*>(std::aligned_alloc(4096, static_cast<size_t>((bytes + 8191) / 4096 * 4096)))) {
+  explicit Memory(int64_t bytes)
+      : data(static_cast<uint8_t*>(std::aligned_alloc(4096, static_cast<size_t>((bytes + 8191) / 4096 * 4096)))) {
     std::memset(data, 0, static_cast<size_t>(bytes));
   }
   ~Memory() { std::free(data); }
@@ -57,13 +58,14 @@ struct Case {
   bool transposeA, transposeB;
 };
 
-Status measure(const Case& c, int64_t m, int64_t n, int64_t k, int repetitions, const Target& target, const std::shared_ptr<const OperatorLibrary>& library,
-               const Peak& peak) {
+Status measure(const Case& c, int64_t m, int64_t n, int64_t k, int repetitions, const Target& target,
+               const std::shared_ptr<const OperatorLibrary>& library, const Peak& peak) {
   Group group{Graph(library), {}, {}, "gemm"};
   Value a = group.body.addInput("a", {c.dtype, {m, k}}), b = group.body.addInput("b", {c.dtype, {k, n}});
   TG_ASSIGN_OR_RETURN(Values result, group.body.addOperator("matmul", {{a, b}}, {}));
   group.body.outputs() = {result[0]};
-  group.inputLayouts = {Layout::strided(c.transposeA ? Shape{1, m} : Shape{k, 1}), Layout::strided(c.transposeB ? Shape{1, k} : Shape{n, 1})};
+  group.inputLayouts = {Layout::strided(c.transposeA ? Shape{1, m} : Shape{k, 1}),
+                        Layout::strided(c.transposeB ? Shape{1, k} : Shape{n, 1})};
   group.outputLayouts = {Layout::rowMajor({m, n})};
   matrix::KernelScheduler scheduler(target, library);
   TG_ASSIGN_OR_RETURN(GroupSchedule schedule, scheduler.schedule(group));
@@ -80,8 +82,10 @@ Status measure(const Case& c, int64_t m, int64_t n, int64_t k, int repetitions, 
     for (int64_t i = 0; i < count; ++i) {
       float v = uniform(random);
       uint16_t narrow = bf16FromF32(v);
-      if (c.dtype == DType::BF16) std::memcpy(x.data + 2 * i, &narrow, 2);
-      else std::memcpy(x.data + 4 * i, &v, 4);
+      if (c.dtype == DType::BF16)
+        std::memcpy(x.data + 2 * i, &narrow, 2);
+      else
+        std::memcpy(x.data + 4 * i, &v, 4);
     }
   };
   fill(ma, m * k);
@@ -101,13 +105,15 @@ Status measure(const Case& c, int64_t m, int64_t n, int64_t k, int repetitions, 
   std::sort(ratios.begin(), ratios.end());
   std::sort(rates.begin(), rates.end());
   size_t mid = ratios.size() / 2;
-  fmt::print("{:<16} {}x{}x{}: median {:.1f}% of the FMA peak (best {:.1f}%), {:.1f} GFLOP/s, {} items, scratch {} KiB\n", c.label, m, n, k, 100 * ratios[mid],
-             100 * ratios.back(), rates[mid] * 1e-9, d.items, d.scratchBytes >> 10);
+  fmt::print(
+      "{:<16} {}x{}x{}: median {:.1f}% of the FMA peak (best {:.1f}%), {:.1f} GFLOP/s, {} items, scratch {} KiB\n",
+      c.label, m, n, k, 100 * ratios[mid], 100 * ratios.back(), rates[mid] * 1e-9, d.items, d.scratchBytes >> 10);
   return OkStatus();
 }
 
 Status run(int argc, char** argv) {
-  int64_t m = argc > 3 ? std::atoll(argv[1]) : 1024, n = argc > 3 ? std::atoll(argv[2]) : 1024, k = argc > 3 ? std::atoll(argv[3]) : 1024;
+  int64_t m = argc > 3 ? std::atoll(argv[1]) : 1024, n = argc > 3 ? std::atoll(argv[2]) : 1024,
+          k = argc > 3 ? std::atoll(argv[3]) : 1024;
   int repetitions = argc > 4 ? std::atoi(argv[4]) : 24;
   TG_ASSIGN_OR_RETURN(Target target, detectTarget());
   target.threads = 1;
@@ -116,8 +122,8 @@ Status run(int argc, char** argv) {
   TG_ASSIGN_OR_RETURN(CodeImage image, compilePeakKernel(*source, target));
   Peak peak{std::make_unique<MappedImage>(image.bytes), source->flopsPerItem};
   fmt::print("{}: peak {:.1f} GFLOP/s in f32\n", target.name, peak.rate() * 1e-9);
-  for (const Case& c : {Case{"f32", DType::F32, false, false}, Case{"f32 a^T", DType::F32, true, false}, Case{"f32 b^T", DType::F32, false, true},
-                        Case{"bf16", DType::BF16, false, false}})
+  for (const Case& c : {Case{"f32", DType::F32, false, false}, Case{"f32 a^T", DType::F32, true, false},
+                        Case{"f32 b^T", DType::F32, false, true}, Case{"bf16", DType::BF16, false, false}})
     TG_RETURN_IF_ERROR(measure(c, m, n, k, repetitions, target, library, peak));
   return OkStatus();
 }

@@ -18,7 +18,8 @@ struct Problem {
 };
 
 std::string describe(const Problem& p) {
-  return fmt::format("attention t={} s={} d={} causal={} window={} mask={} bias={} {} batch={}", p.t, p.s, p.d, p.causal, p.window, p.mask, p.bias, name(p.dtype), toString(p.batch));
+  return fmt::format("attention t={} s={} d={} causal={} window={} mask={} bias={} {} batch={}", p.t, p.s, p.d,
+                     p.causal, p.window, p.mask, p.bias, name(p.dtype), toString(p.batch));
 }
 
 struct Reference {
@@ -26,11 +27,13 @@ struct Reference {
 };
 
 /// Plain attention of all heads in f64.
-Reference reference(const Problem& p, const TestOperand& q, const TestOperand& k, const TestOperand& v, const TestOperand* mask, const TestOperand* bias,
-                    const TestOperand& dy, double scale) {
+Reference reference(const Problem& p, const TestOperand& q, const TestOperand& k, const TestOperand& v,
+                    const TestOperand* mask, const TestOperand* bias, const TestOperand& dy, double scale) {
   Reference r;
   int64_t heads = p.batch.elements();
-  auto at = [](const std::vector<double>& x, int64_t h, int64_t rows, int64_t cols, int64_t i, int64_t j) { return x[static_cast<size_t>((h * rows + i) * cols + j)]; };
+  auto at = [](const std::vector<double>& x, int64_t h, int64_t rows, int64_t cols, int64_t i, int64_t j) {
+    return x[static_cast<size_t>((h * rows + i) * cols + j)];
+  };
   r.y.assign(static_cast<size_t>(heads * p.t * p.d), 0);
   r.dq = r.y;
   r.dk.assign(static_cast<size_t>(heads * p.s * p.d), 0);
@@ -56,7 +59,8 @@ Reference reference(const Problem& p, const TestOperand& q, const TestOperand& k
       for (int64_t c = 0; c < p.d; ++c) {
         double y = 0;
         for (int64_t j = 0; j < p.s && sum > 0; ++j)
-          if (!std::isinf(score[static_cast<size_t>(j)])) y += std::exp(score[static_cast<size_t>(j)] - top) / sum * at(v.values, h, p.s, p.d, j, c);
+          if (!std::isinf(score[static_cast<size_t>(j)]))
+            y += std::exp(score[static_cast<size_t>(j)] - top) / sum * at(v.values, h, p.s, p.d, j, c);
         r.y[static_cast<size_t>((h * p.t + i) * p.d + c)] = y;
         delta += y * at(dy.values, h, p.t, p.d, i, c);
       }
@@ -76,13 +80,16 @@ Reference reference(const Problem& p, const TestOperand& q, const TestOperand& k
   return r;
 }
 
-/// Errors relative to the largest of a result, or to the terms of dy * v - delta that cancel in gradients (about 1): sums of at most
-/// max(S, T, D) terms in f32, and for bf16 the rounding of probabilities and results.
-void expectNear(const std::vector<double>& got, const std::vector<double>& want, DType d, int64_t terms, const char* what) {
+/// Errors relative to the largest of a result, or to the terms of dy * v - delta that cancel in gradients (about 1):
+/// sums of at most max(S, T, D) terms in f32, and for bf16 the rounding of probabilities and results.
+void expectNear(const std::vector<double>& got, const std::vector<double>& want, DType d, int64_t terms,
+                const char* what) {
   double size = 0.5;
   for (double w : want)
     if (std::isfinite(w)) size = std::max(size, std::fabs(w));
-  double bound = size * (d == DType::BF16 ? 0.03 : d == DType::F64 ? 1e-6 : 4e-7 * (8 + std::sqrt(static_cast<double>(terms))));
+  double bound = size * (d == DType::BF16  ? 0.03
+                         : d == DType::F64 ? 1e-6
+                                           : 4e-7 * (8 + std::sqrt(static_cast<double>(terms))));
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isinf(want[i])) {
@@ -114,8 +121,10 @@ TestOperand interleave(TestOperand t) {
 void check(const Problem& p, const Target& target) {
   SCOPED_TRACE(describe(p) + " on " + target.name);
   std::mt19937_64 random(static_cast<uint64_t>(p.t * 7919 + p.s * 31 + p.d));
-  TestOperand q = randomOperand(random, p.dtype, withBatch(p.batch, p.t, p.d), 2), k = randomOperand(random, p.dtype, withBatch(p.batch, p.s, p.d), 2);
-  TestOperand v = randomOperand(random, p.dtype, withBatch(p.batch, p.s, p.d)), dy = randomOperand(random, p.dtype, withBatch(p.batch, p.t, p.d));
+  TestOperand q = randomOperand(random, p.dtype, withBatch(p.batch, p.t, p.d), 2),
+              k = randomOperand(random, p.dtype, withBatch(p.batch, p.s, p.d), 2);
+  TestOperand v = randomOperand(random, p.dtype, withBatch(p.batch, p.s, p.d)),
+              dy = randomOperand(random, p.dtype, withBatch(p.batch, p.t, p.d));
   if (p.interleaved) q = interleave(q), k = interleave(k), v = interleave(v);
   TestOperand mask = randomOperand(random, DType::Bool, withBatch(p.batch, p.t, p.s));
   if (p.mask)
@@ -139,10 +148,12 @@ void check(const Problem& p, const Target& target) {
   if (p.dtype == DType::F64) return; // the saved row sums are f32, so there is no gradient in f64
   TestOperand lse{{DType::F32, withBatch(p.batch, p.t, 1)}, rowMajorStrides(withBatch(p.batch, p.t, 1)), want.lse, 0};
   TestOperand delta{{DType::F32, withBatch(p.batch, p.t, 1)}, lse.strides, want.delta, 0};
-  auto dq = runGroup({"attention_grad_query", attributes, {&q, &k, &v, m, b, &lse, &delta, &dy}, {}, nullptr}, target, 2);
+  auto dq =
+      runGroup({"attention_grad_query", attributes, {&q, &k, &v, m, b, &lse, &delta, &dy}, {}, nullptr}, target, 2);
   ASSERT_TRUE(dq.ok()) << message(dq.status());
   expectNear(dq->values[0], want.dq, p.dtype, terms, "dq");
-  auto dkv = runGroup({"attention_grad_key_value", attributes, {&q, &k, &v, m, b, &lse, &delta, &dy}, {}, nullptr}, target, 2);
+  auto dkv =
+      runGroup({"attention_grad_key_value", attributes, {&q, &k, &v, m, b, &lse, &delta, &dy}, {}, nullptr}, target, 2);
   ASSERT_TRUE(dkv.ok()) << message(dkv.status());
   expectNear(dkv->values[0], want.dk, p.dtype, terms, "dk");
   expectNear(dkv->values[1], want.dv, p.dtype, terms, "dv");
@@ -189,16 +200,20 @@ TEST_P(AttentionOn, StridedHeads) { check({65, 65, 32, true, 0, false, false, DT
 TEST_P(AttentionOn, FewerKeyHeads) {
   std::mt19937_64 random(5);
   TestOperand q = randomOperand(random, DType::F32, {2, 2, 3, 21, 16});
-  TestOperand k = randomOperand(random, DType::F32, {2, 2, 1, 21, 16}), v = randomOperand(random, DType::F32, {2, 2, 1, 21, 16});
+  TestOperand k = randomOperand(random, DType::F32, {2, 2, 1, 21, 16}),
+              v = randomOperand(random, DType::F32, {2, 2, 1, 21, 16});
   auto repeated = [](const TestOperand& t) {
     TestOperand all{{DType::F32, {2, 2, 3, 21, 16}}, rowMajorStrides({2, 2, 3, 21, 16}), {}, 0};
-    for (int64_t i = 0; i < all.type.shape.elements(); ++i) all.values.push_back(t.values[static_cast<size_t>(i / (3 * 21 * 16) * 21 * 16 + i % (21 * 16))]);
+    for (int64_t i = 0; i < all.type.shape.elements(); ++i)
+      all.values.push_back(t.values[static_cast<size_t>(i / (3 * 21 * 16) * 21 * 16 + i % (21 * 16))]);
     return all;
   };
   TestOperand allK = repeated(k), allV = repeated(v);
   Attributes attributes{{"scale", 0.25}, {"causal", true}, {"window", int64_t{0}}};
-  auto shared = runGroup({"scaled_dot_product_attention", attributes, {&q, &k, &v, nullptr, nullptr}, {}, nullptr}, target);
-  auto separate = runGroup({"scaled_dot_product_attention", attributes, {&q, &allK, &allV, nullptr, nullptr}, {}, nullptr}, target);
+  auto shared =
+      runGroup({"scaled_dot_product_attention", attributes, {&q, &k, &v, nullptr, nullptr}, {}, nullptr}, target);
+  auto separate =
+      runGroup({"scaled_dot_product_attention", attributes, {&q, &allK, &allV, nullptr, nullptr}, {}, nullptr}, target);
   ASSERT_TRUE(shared.ok() && separate.ok()) << message(shared.status()) << message(separate.status());
   EXPECT_EQ(shared->bytes, separate->bytes);
 }
@@ -207,7 +222,12 @@ TEST_P(AttentionOn, ValidScoresBelowAnySentinel) {
   // B03: a row whose scores are all near -1e5 is not a masked row.
   TestOperand one{{DType::F32, {1, 1, 8}}, rowMajorStrides({1, 1, 8}), std::vector<double>(8, 1.0), 0};
   TestOperand bias{{DType::F32, {1, 1, 1}}, rowMajorStrides({1, 1, 1}), {-1e5}, 0};
-  auto r = runGroup({"scaled_dot_product_attention", {{"scale", 1.0}, {"causal", false}, {"window", int64_t{0}}}, {&one, &one, &one, nullptr, &bias}, {}, nullptr}, target);
+  auto r = runGroup({"scaled_dot_product_attention",
+                     {{"scale", 1.0}, {"causal", false}, {"window", int64_t{0}}},
+                     {&one, &one, &one, nullptr, &bias},
+                     {},
+                     nullptr},
+                    target);
   ASSERT_TRUE(r.ok()) << message(r.status());
   EXPECT_EQ(r->values[0], std::vector<double>(8, 1.0));
 }

@@ -59,8 +59,10 @@ TEST(Author, ReductionsWithoutDots) {
       ASSERT_TRUE(y.ok()) << message(y.status());
       for (int64_t i = 0; i < 2 * r; ++i) {
         double want = 0;
-        for (int64_t j = 0; j < c; ++j) want += x.values[static_cast<size_t>(i * c + j)] * x.values[static_cast<size_t>(i * c + j)];
-        ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, static_cast<double>(c + 2) * 0x1p-24 * want) << target.name << " " << r << "x" << c << " row " << i;
+        for (int64_t j = 0; j < c; ++j)
+          want += x.values[static_cast<size_t>(i * c + j)] * x.values[static_cast<size_t>(i * c + j)];
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, static_cast<double>(c + 2) * 0x1p-24 * want)
+            << target.name << " " << r << "x" << c << " row " << i;
       }
     }
 }
@@ -69,7 +71,8 @@ TEST(Author, ElementwiseWorkAroundADot) {
   auto library = authorLibrary();
   ASSERT_TRUE(library);
   std::mt19937_64 random(5);
-  TestOperand x = randomOperand(random, DType::F32, {31, 300}), w = randomOperand(random, DType::F32, {300, 45}), g = randomOperand(random, DType::F32, {31, 45});
+  TestOperand x = randomOperand(random, DType::F32, {31, 300}), w = randomOperand(random, DType::F32, {300, 45}),
+              g = randomOperand(random, DType::F32, {31, 45});
   GroupProblem problem{"gated", {}, {&x, &w, &g}, {}, nullptr};
   problem.library = library;
   for (const Target& target : runnableTargets()) {
@@ -78,7 +81,8 @@ TEST(Author, ElementwiseWorkAroundADot) {
     for (int64_t i = 0; i < 31; ++i)
       for (int64_t j = 0; j < 45; ++j) {
         double sum = 0, size = 0;
-        for (int64_t k = 0; k < 300; ++k) sum += x.at({i, k}) * w.at({k, j}), size += std::fabs(x.at({i, k}) * w.at({k, j}));
+        for (int64_t k = 0; k < 300; ++k)
+          sum += x.at({i, k}) * w.at({k, j}), size += std::fabs(x.at({i, k}) * w.at({k, j}));
         double want = std::max(sum, 0.0) * g.at({i, j}) - sum;
         ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 45 + j)], want, 2 * 304 * 0x1p-24 * size) << target.name;
       }

@@ -40,8 +40,10 @@ TEST_P(EpilogueOn, BiasResidualAndScaleAreBitExact) {
     GroupProblem problem{"matmul", {}, {&a, &b}, {&bias, &residual}, [](Graph& g, Values c, std::vector<Value> extra) {
                            Shape shape = g.typeOf(c[0]).shape;
                            Value biased = must(g.addPrimitive("add", {{c[0], repeatRows(g, extra[0], shape)}}, {}));
-                           Value half = must(g.addPrimitive("constant", {}, {{"value", 0.5}, {"dtype", g.typeOf(c[0]).dtype}}));
-                           Value halves = must(g.addPrimitive("broadcast", {{half}}, {{"shape", shape}, {"axes", Shape{}}}));
+                           Value half =
+                               must(g.addPrimitive("constant", {}, {{"value", 0.5}, {"dtype", g.typeOf(c[0]).dtype}}));
+                           Value halves =
+                               must(g.addPrimitive("broadcast", {{half}}, {{"shape", shape}, {"axes", Shape{}}}));
                            Value scaled = must(g.addPrimitive("mul", {{biased, halves}}, {}));
                            Value sum = must(g.addPrimitive("add", {{scaled, extra[1]}}, {}));
                            Value wide = must(g.addPrimitive("cast", {{sum}}, {{"dtype", DType::F32}}));

@@ -16,7 +16,8 @@ struct Gemm {
 };
 
 std::string describe(const Gemm& p, const Target& t) {
-  return fmt::format("matmul m={} n={} k={} {} ta={} tb={} batch={} bBatch={} on {}", p.m, p.n, p.k, name(p.dtype), p.ta, p.tb, toString(p.batch), p.bBatch, t.name);
+  return fmt::format("matmul m={} n={} k={} {} ta={} tb={} batch={} bBatch={} on {}", p.m, p.n, p.k, name(p.dtype),
+                     p.ta, p.tb, toString(p.batch), p.bBatch, t.name);
 }
 
 Shape withBatch(const Shape& batch, int64_t r, int64_t c) {
@@ -26,7 +27,8 @@ Shape withBatch(const Shape& batch, int64_t r, int64_t c) {
   return s;
 }
 
-/// |error| <= (K + 2) u sum |a b|, plus the rounding of the result; u of the accumulator. The bf16 dot flushes subnormals: 1e-37 K.
+/// |error| <= (K + 2) u sum |a b|, plus the rounding of the result; u of the accumulator. The bf16 dot flushes
+/// subnormals: 1e-37 K.
 void checkGemm(const Gemm& p, const Target& target) {
   SCOPED_TRACE(describe(p, target));
   std::mt19937_64 random(static_cast<uint64_t>(p.m * 1000003 + p.n * 1009 + p.k));
@@ -51,8 +53,10 @@ void checkGemm(const Gemm& p, const Target& target) {
           size += std::fabs(x * y);
         }
         double got = whole->values[0][static_cast<size_t>((s * p.m + i) * p.n + j)];
-        double bound = static_cast<double>((p.k + 2) * u * size + uResult * std::fabs(want)) + 1e-37 * static_cast<double>(p.k);
-        ASSERT_LE(std::fabs(got - static_cast<double>(want)), bound) << "at " << s << "," << i << "," << j << " got " << got << " want " << static_cast<double>(want);
+        double bound =
+            static_cast<double>((p.k + 2) * u * size + uResult * std::fabs(want)) + 1e-37 * static_cast<double>(p.k);
+        ASSERT_LE(std::fabs(got - static_cast<double>(want)), bound)
+            << "at " << s << "," << i << "," << j << " got " << got << " want " << static_cast<double>(want);
       }
   auto cut = runGroup(problem, target, static_cast<int>(std::min<int64_t>(whole->items, 7)), true, true);
   ASSERT_TRUE(cut.ok());
@@ -131,7 +135,8 @@ TEST_P(GemmOn, OtherExtentsAreTheSameKernel) {
   std::string key;
   for (Shape batch : {Shape{}, Shape{1}, Shape{4}, Shape{2, 3}})
     for (int64_t m : {1, 5, 700}) {
-      TestOperand a = randomOperand(random, DType::F32, withBatch(batch, m, 24)), b = randomOperand(random, DType::F32, {24, 40});
+      TestOperand a = randomOperand(random, DType::F32, withBatch(batch, m, 24)),
+                  b = randomOperand(random, DType::F32, {24, 40});
       auto r = runGroup({"matmul", {}, {&a, &b}, {}, nullptr}, target);
       ASSERT_TRUE(r.ok()) << message(r.status());
       if (key.empty()) key = r->key;
@@ -140,7 +145,9 @@ TEST_P(GemmOn, OtherExtentsAreTheSameKernel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, GemmOn, testing::Values("x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"),
-                         [](const auto& info) { return info.param == "x86-64-v3" ? "v3" : info.param == "x86-64-v4" ? "v4" : "v4bf16"; });
+                         [](const auto& info) {
+                           return info.param == "x86-64-v3" ? "v3" : info.param == "x86-64-v4" ? "v4" : "v4bf16";
+                         });
 
 } // namespace
 } // namespace tegula

@@ -17,7 +17,8 @@ public:
     int64_t inner = (bytes + page - 1) / page * page;
     if (inner == 0) inner = page;
     mapped_ = inner + 2 * page;
-    base_ = static_cast<uint8_t*>(mmap(nullptr, static_cast<size_t>(mapped_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    base_ = static_cast<uint8_t*>(
+        mmap(nullptr, static_cast<size_t>(mapped_), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(base_ + page, static_cast<size_t>(inner), PROT_READ | PROT_WRITE);
     std::memset(base_ + page, 0xff, static_cast<size_t>(inner)); // NaN in every float type
     data_ = flush == Flush::End ? base_ + page + inner - bytes : base_ + page;

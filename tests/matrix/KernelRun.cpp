@@ -45,8 +45,12 @@ StatusOr<const CompiledKernel*> compiled(const KernelSource& source, const Targe
     const char* dump = std::getenv("TEGULA_TEST_DUMP"); // folder for the texts of every stage
     TG_ASSIGN_OR_RETURN(CodeImage image, matrix::compileKernel(tileKernel, target, dump ? &texts : nullptr));
     if (dump)
-      for (auto [stage, text] : std::initializer_list<std::pair<const char*, std::string*>>{
-               {"schedule", &texts.schedule}, {"tile", &texts.tile}, {"mlir", &texts.stages.mlir}, {"llvm", &texts.stages.llvm}, {"asm", &texts.stages.assembly}})
+      for (auto [stage, text] :
+           std::initializer_list<std::pair<const char*, std::string*>>{{"schedule", &texts.schedule},
+                                                                       {"tile", &texts.tile},
+                                                                       {"mlir", &texts.stages.mlir},
+                                                                       {"llvm", &texts.stages.llvm},
+                                                                       {"asm", &texts.stages.assembly}})
         std::ofstream(fmt::format("{}/{}-{}.{}", dump, source.name, cache.size(), stage)) << *text;
     it = cache.emplace(source.key, CompiledKernel{std::move(image), nullptr}).first;
     it->second.mapped = std::make_unique<MappedImage>(it->second.image.bytes);
@@ -64,24 +68,36 @@ double decode(DType d, const uint8_t* p) {
     return v;
   };
   switch (d) {
-  case DType::Bool: return *p != 0;
-  case DType::BF16: return f32FromBf16(as(uint16_t{}));
-  case DType::F32: return as(float{});
-  case DType::F64: return as(double{});
-  case DType::I64: return static_cast<double>(as(int64_t{}));
-  default: std::abort();
+  case DType::Bool:
+    return *p != 0;
+  case DType::BF16:
+    return f32FromBf16(as(uint16_t{}));
+  case DType::F32:
+    return as(float{});
+  case DType::F64:
+    return as(double{});
+  case DType::I64:
+    return static_cast<double>(as(int64_t{}));
+  default:
+    std::abort();
   }
 }
 
 void encode(DType d, double v, uint8_t* p) {
   auto put = [&](auto x) { std::memcpy(p, &x, sizeof x); };
   switch (d) {
-  case DType::Bool: return put(static_cast<uint8_t>(v != 0));
-  case DType::BF16: return put(bf16FromF64(v));
-  case DType::F32: return put(static_cast<float>(v));
-  case DType::F64: return put(v);
-  case DType::I64: return put(static_cast<int64_t>(v));
-  default: std::abort();
+  case DType::Bool:
+    return put(static_cast<uint8_t>(v != 0));
+  case DType::BF16:
+    return put(bf16FromF64(v));
+  case DType::F32:
+    return put(static_cast<float>(v));
+  case DType::F64:
+    return put(v);
+  case DType::I64:
+    return put(static_cast<int64_t>(v));
+  default:
+    std::abort();
   }
 }
 
@@ -103,7 +119,8 @@ TestOperand randomOperand(std::mt19937_64& random, DType dtype, const Shape& sha
   t.type = {dtype, shape};
   t.strides = rowMajorStrides(shape);
   std::uniform_real_distribution<double> uniform(-scale, scale);
-  for (int64_t i = 0; i < shape.elements(); ++i) t.values.push_back(roundTo(dtype, dtype == DType::Bool ? uniform(random) > 0 : uniform(random)));
+  for (int64_t i = 0; i < shape.elements(); ++i)
+    t.values.push_back(roundTo(dtype, dtype == DType::Bool ? uniform(random) > 0 : uniform(random)));
   return t;
 }
 
@@ -130,7 +147,8 @@ TestOperand layExpanded(TestOperand t, int axis) {
   return t;
 }
 
-StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target, int pieces, bool backwards, bool flushBegin) {
+StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target, int pieces, bool backwards,
+                               bool flushBegin) {
   std::shared_ptr<const OperatorLibrary> library = problem.library ? problem.library : testLibrary();
   Group group{Graph(library), {}, {}, problem.op};
   std::vector<const TestOperand*> operands;
@@ -146,8 +164,11 @@ StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target
     for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = problem.prologue(group.body, i, inputs[i]);
   for (const TestOperand* t : problem.extra) extra.push_back(addInput(t));
   TG_ASSIGN_OR_RETURN(Values results, group.body.addOperator(std::string_view(problem.op), inputs, problem.attributes));
-  if (problem.epilogue) group.body.outputs() = problem.epilogue(group.body, results, extra);
-  else group.body.outputs().assign(results.begin(), problem.outputs < 0 ? results.end() : results.begin() + problem.outputs);
+  if (problem.epilogue)
+    group.body.outputs() = problem.epilogue(group.body, results, extra);
+  else
+    group.body.outputs().assign(results.begin(),
+                                problem.outputs < 0 ? results.end() : results.begin() + problem.outputs);
   GroupResult result;
   for (Value v : group.body.outputs()) {
     result.types.push_back(group.body.typeOf(v));
@@ -164,14 +185,16 @@ StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target
     int64_t size = sizeBytes(t->type.dtype);
     in.push_back(std::make_unique<GuardedBuffer>(footprint(t->type.shape, t->strides) * size, flush));
     for (int64_t i = 0; i < t->type.shape.elements(); ++i)
-      encode(t->type.dtype, t->values[static_cast<size_t>(i)], in.back()->data() + offsetOf(t->type.shape, t->strides, i) * size);
+      encode(t->type.dtype, t->values[static_cast<size_t>(i)],
+             in.back()->data() + offsetOf(t->type.shape, t->strides, i) * size);
   }
   for (const TensorType& t : result.types) out.push_back(std::make_unique<GuardedBuffer>(t.sizeBytes(), flush));
   std::vector<void*> bindings;
   for (OperandRef r : d.bindings)
     bindings.push_back((r.kind == OperandRef::Kind::Input ? in : out)[static_cast<size_t>(r.index)]->data());
   auto scalars = d.scalars;
-  GuardedBuffer scratch(d.scratchBytes, GuardedBuffer::Flush::Begin); // page aligned; a multiple of a line, so nearly flush
+  GuardedBuffer scratch(d.scratchBytes,
+                        GuardedBuffer::Flush::Begin); // page aligned; a multiple of a line, so nearly flush
   for (int p = 0; p < pieces; ++p) {
     int piece = backwards ? pieces - 1 - p : p;
     int64_t begin = d.items * piece / pieces, end = d.items * (piece + 1) / pieces;

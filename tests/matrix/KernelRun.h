@@ -11,7 +11,7 @@ namespace tegula {
 /// Values in f64 (each exactly representable in `type.dtype`), and how they lie in memory.
 struct TestOperand {
   TensorType type;
-  Shape strides; // empty: row-major
+  Shape strides;              // empty: row-major
   std::vector<double> values; // row-major by index
   int64_t lowest = 0;         // elements before the first one that negative strides reach
 
@@ -35,7 +35,7 @@ struct GroupProblem {
   /// Nodes between input i and the operator; null: the inputs themselves.
   std::function<Value(Graph&, size_t, Value)> prologue;
   std::shared_ptr<const OperatorLibrary> library; // null: testLibrary()
-  int outputs = -1; // how many results are asked for (-1: all)
+  int outputs = -1;                               // how many results are asked for (-1: all)
 };
 
 struct GroupResult {
@@ -47,7 +47,8 @@ struct GroupResult {
 };
 
 /// `pieces`: into how many calls the work items are cut, run last to first if `backwards`.
-StatusOr<GroupResult> runGroup(const GroupProblem&, const Target&, int pieces = 1, bool backwards = false, bool flushBegin = false);
+StatusOr<GroupResult> runGroup(const GroupProblem&, const Target&, int pieces = 1, bool backwards = false,
+                               bool flushBegin = false);
 
 /// matmul(cast(a, type of b), b) as one group: the cast happens while a is packed.
 StatusOr<GroupResult> runGroupWithCast(const TestOperand& a, const TestOperand& b, const Target&);

@@ -67,7 +67,8 @@ TEST(ScheduleChooser, TheDotInstructionIsUsedWhereItIsMeasuredFaster) {
 TEST(ScheduleChooser, ExplainsItself) {
   Target t = *targetByName("x86-64-v4");
   auto chooser = ruleScheduleChooser();
-  EXPECT_THAT(chooser->explain(gemmShape(DType::F32), chooser->choose(gemmShape(DType::F32), t), t), HasSubstr("registers: 12x32 = 24 accumulators"));
+  EXPECT_THAT(chooser->explain(gemmShape(DType::F32), chooser->choose(gemmShape(DType::F32), t), t),
+              HasSubstr("registers: 12x32 = 24 accumulators"));
 }
 
 TEST(KernelScheduler, SaysWhyNodesDoNotFuse) {
@@ -81,8 +82,10 @@ TEST(KernelScheduler, SaysWhyNodesDoNotFuse) {
   g.outputs() = {sum, second};
   matrix::KernelScheduler scheduler(*targetByName("x86-64-v3"), testLibrary());
   EXPECT_EQ(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, e.node}), "");
-  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, e.node, sum.node}), HasSubstr("reduce_sum is not elementwise"));
-  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{first.node, second.node}), HasSubstr("repeated for every block"));
+  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, e.node, sum.node}),
+              HasSubstr("reduce_sum is not elementwise"));
+  EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{first.node, second.node}),
+              HasSubstr("repeated for every block"));
   EXPECT_THAT(scheduler.whyNotFuse(g, std::vector<int32_t>{c.node, second.node}), HasSubstr("two operators"));
 }
 

@@ -48,7 +48,8 @@ private:
 
 Status Reader::readBatch() {
   const lang::TensorRule* first = rule(op_->results[0].type);
-  if (!first) return unsupported("{}: the type of its result depends on more than attributes and ranks", node_.op.text());
+  if (!first)
+    return unsupported("{}: the type of its result depends on more than attributes and ranks", node_.op.text());
   const Shape& shape = node_.results[0].shape;
   for (int d = 0; d < leadingAxes(*first, shape.rank()); ++d) args_.batch.push_back(shape[d]);
   return OkStatus();
@@ -62,7 +63,8 @@ Status Reader::noteExtents(const KernelParam& p, const lang::TensorRule& rule, c
     int64_t extent = axis < 0 ? 1 : shape[axis];
     auto [it, fresh] = args_.extents.emplace(dim.name, extent);
     if (!fresh && it->second != extent)
-      return invalid("{}: {} is {} in one operand and {} in {}", s_.kernel->name.text(), dim.name.text(), it->second, extent, p.name.text());
+      return invalid("{}: {} is {} in one operand and {} in {}", s_.kernel->name.text(), dim.name.text(), it->second,
+                     extent, p.name.text());
   }
   return OkStatus();
 }
@@ -72,14 +74,18 @@ Status Reader::readParameters() {
   for (const KernelParam& p : s_.kernel->params) {
     if (p.role == KernelParam::Role::Input) {
       int input = op_->inputIndex(p.name);
-      if (input < 0) return invalid("{}: parameter {} is not an input of {}", s_.kernel->name.text(), p.name.text(), node_.op.text());
+      if (input < 0)
+        return invalid("{}: parameter {} is not an input of {}", s_.kernel->name.text(), p.name.text(),
+                       node_.op.text());
       Value v = static_cast<size_t>(input) < node_.inputs.size() ? node_.inputs[static_cast<size_t>(input)] : Value{};
       if (!v.present()) {
         s_.inputs.emplace_back();
         continue;
       }
       const lang::TensorRule* r = rule(op_->inputs[static_cast<size_t>(input)].type);
-      if (!r) return unsupported("{}: the type of {} depends on more than attributes and ranks", node_.op.text(), p.name.text());
+      if (!r)
+        return unsupported("{}: the type of {} depends on more than attributes and ranks", node_.op.text(),
+                           p.name.text());
       const Shape& shape = g_.typeOf(v).shape;
       TG_RETURN_IF_ERROR(noteExtents(p, *r, shape));
       TG_ASSIGN_OR_RETURN(Program value, program(v, mapOperand(p, *r, shape, args_.batch), p, false));
@@ -122,7 +128,8 @@ Status Reader::readStores() {
     if (!(type.shape == node_.results[static_cast<size_t>(result)].shape))
       return unsupported("{}: an epilogue of another shape, {} instead of {}", node_.op.text(), toString(type.shape),
                          toString(node_.results[static_cast<size_t>(result)].shape));
-    if (group_.outputLayouts[o].kind != Layout::Kind::Strided) return unsupported("{}: a blocked output", node_.op.text());
+    if (group_.outputLayouts[o].kind != Layout::Kind::Strided)
+      return unsupported("{}: a blocked output", node_.op.text());
     TG_ASSIGN_OR_RETURN(Program value, program(v, map, p, true));
     OperandRef ref{OperandRef::Kind::Output, static_cast<int32_t>(o)};
     int32_t w = window(ref, type.dtype, group_.outputLayouts[o], type.shape, map, p, false);
@@ -137,7 +144,8 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
   Program out;
   out.dtype = type.dtype;
   if (v.node == nodeIndex_) {
-    if (!(map == outputMaps_[static_cast<size_t>(v.result)])) return unsupported("{}: an epilogue that moves elements", node_.op.text());
+    if (!(map == outputMaps_[static_cast<size_t>(v.result)]))
+      return unsupported("{}: an epilogue that moves elements", node_.op.text());
     out.kind = Program::Kind::Result;
     out.index = v.result;
     return out;
@@ -145,9 +153,11 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
   if (n.kind == Node::Kind::Input) {
     size_t input = 0;
     while (g_.inputs()[input].node != v.node) ++input;
-    if (group_.inputLayouts[input].kind != Layout::Kind::Strided) return unsupported("{}: a blocked operand", node_.op.text());
+    if (group_.inputLayouts[input].kind != Layout::Kind::Strided)
+      return unsupported("{}: a blocked operand", node_.op.text());
     out.kind = Program::Kind::Window;
-    out.index = window({OperandRef::Kind::Input, static_cast<int32_t>(input)}, type.dtype, group_.inputLayouts[input], type.shape, map, p, epilogue);
+    out.index = window({OperandRef::Kind::Input, static_cast<int32_t>(input)}, type.dtype, group_.inputLayouts[input],
+                       type.shape, map, p, epilogue);
     return out;
   }
   const Primitive* primitive = n.kind == Node::Kind::Primitive ? findPrimitive(n.op) : nullptr;
@@ -155,9 +165,12 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
   if (n.op == Symbol("constant")) {
     out.kind = Program::Kind::Constant;
     const AttrValue* value = n.attrs.find("value");
-    if (const bool* b = std::get_if<bool>(value)) out.constant = *b;
-    else if (const int64_t* i = std::get_if<int64_t>(value)) out.constant = static_cast<double>(*i);
-    else out.constant = std::get<double>(*value);
+    if (const bool* b = std::get_if<bool>(value))
+      out.constant = *b;
+    else if (const int64_t* i = std::get_if<int64_t>(value))
+      out.constant = static_cast<double>(*i);
+    else
+      out.constant = std::get<double>(*value);
     return out;
   }
   if (primitive->kind == PrimitiveKind::Broadcast) return broadcast(n, map, p, epilogue);
@@ -168,7 +181,8 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
       if (inner.axes[a] >= 0) inner.axes[a] = static_cast<int>(permutation[inner.axes[a]]);
     return program(n.inputs[0], inner, p, epilogue);
   }
-  if (primitive->kind != PrimitiveKind::Elementwise) return unsupported("{}: {} in its group", node_.op.text(), n.op.text());
+  if (primitive->kind != PrimitiveKind::Elementwise)
+    return unsupported("{}: {} in its group", node_.op.text(), n.op.text());
   out.kind = Program::Kind::Apply;
   out.function = n.op;
   for (Value in : n.inputs) {
@@ -191,12 +205,13 @@ StatusOr<Program> Reader::broadcast(const Node& n, const AxisMap& map, const Ker
   return program(n.inputs[0], inner, p, epilogue);
 }
 
-int32_t Reader::window(OperandRef ref, DType dtype, const Layout& layout, const Shape& shape, const AxisMap& map, const KernelParam& p,
-                       bool epilogue) {
+int32_t Reader::window(OperandRef ref, DType dtype, const Layout& layout, const Shape& shape, const AxisMap& map,
+                       const KernelParam& p, bool epilogue) {
   KernelArguments::Strides strides;
   strides.map = map;
   int64_t all[kMaxRank + 2];
-  for (int a = 0; a < map.count; ++a) all[a] = map.axes[a] < 0 || shape[map.axes[a]] == 0 ? 0 : layout.strides[map.axes[a]];
+  for (int a = 0; a < map.count; ++a)
+    all[a] = map.axes[a] < 0 || shape[map.axes[a]] == 0 ? 0 : layout.strides[map.axes[a]];
   int batch = map.count - 2;
   for (int d = 0; d < batch; ++d) strides.batch.push_back(all[d]);
   strides.row = all[batch], strides.col = all[batch + 1];

@@ -7,15 +7,15 @@ namespace tegula::matrix {
 
 /// What a dispatch needs besides the code.
 struct KernelArguments {
-  Shape batch;                                // leading axes of the results
-  std::map<Symbol, int64_t> extents;          // of every dimension of the kernel
+  Shape batch;                       // leading axes of the results
+  std::map<Symbol, int64_t> extents; // of every dimension of the kernel
   struct Strides {
-    AxisMap map;                              // of the index space it was made for
-    Shape batch;                              // one per batch axis
+    AxisMap map; // of the index space it was made for
+    Shape batch; // one per batch axis
     int64_t row = 0, col = 0;
-    Symbol rowDim, colDim;                    // the kernel's dimensions of the window's axes
+    Symbol rowDim, colDim; // the kernel's dimensions of the window's axes
   };
-  std::vector<Strides> windows;               // one per TileKernelSource::windows
+  std::vector<Strides> windows; // one per TileKernelSource::windows
 };
 
 /// Fills everything of `source` but the schedule. `node` is the kept operator of the group.

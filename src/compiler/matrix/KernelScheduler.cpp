@@ -92,14 +92,15 @@ KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
 
 /// Elementwise work that is worth repeating each time a block is packed.
 bool isCheap(Symbol fn) {
-  static const Symbol names[] = {"cast", "add", "sub", "mul", "neg", "abs", "maximum", "minimum", "select", "less", "less_equal", "equal",
-                                 "stop_gradient"};
+  static const Symbol names[] = {"cast",    "add",    "sub",  "mul",        "neg",   "abs",          "maximum",
+                                 "minimum", "select", "less", "less_equal", "equal", "stop_gradient"};
   return std::find(std::begin(names), std::end(names), fn) != std::end(names);
 }
 
 } // namespace
 
-KernelScheduler::KernelScheduler(Target target, std::shared_ptr<const OperatorLibrary> library, std::unique_ptr<const ScheduleChooser> chooser)
+KernelScheduler::KernelScheduler(Target target, std::shared_ptr<const OperatorLibrary> library,
+                                 std::unique_ptr<const ScheduleChooser> chooser)
     : target_(std::move(target)), library_(std::move(library)), chooser_(std::move(chooser)) {}
 
 bool KernelScheduler::keepsWhole(const Graph& g, const Node& n) const {
@@ -134,7 +135,8 @@ std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t>
     int result = -1;
     for (Value v : n.inputs) {
       if (!v.present()) continue;
-      bool fromKept = v.node == kept, fromEpilogue = std::find(epilogue.begin(), epilogue.end(), v.node) != epilogue.end();
+      bool fromKept = v.node == kept,
+           fromEpilogue = std::find(epilogue.begin(), epilogue.end(), v.node) != epilogue.end();
       if (!fromKept && !fromEpilogue) continue;
       if (p->kind != PrimitiveKind::Elementwise) return fmt::format("{} moves elements of the result", n.op.text());
       result = fromKept ? v.result : 0;
@@ -147,17 +149,20 @@ std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t>
       continue;
     }
     // Before the operator: cheap, and used by this group only.
-    if (p->kind == PrimitiveKind::Elementwise && !isCheap(n.op)) return fmt::format("{} would be repeated for every block", n.op.text());
+    if (p->kind == PrimitiveKind::Elementwise && !isCheap(n.op))
+      return fmt::format("{} would be repeated for every block", n.op.text());
     for (size_t u = 0; u < g.nodes().size(); ++u)
       for (Value v : g.nodes()[u].inputs)
-        if (v.node == i && !inside(static_cast<int32_t>(u))) return fmt::format("{} is needed elsewhere too", n.op.text());
+        if (v.node == i && !inside(static_cast<int32_t>(u)))
+          return fmt::format("{} is needed elsewhere too", n.op.text());
     for (Value v : g.outputs())
       if (v.node == i) return fmt::format("{} is a result", n.op.text());
   }
   return "";
 }
 
-bool KernelScheduler::acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape, const Shape& strides) const {
+bool KernelScheduler::acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape,
+                                     const Shape& strides) const {
   if (!keepsWhole(g, g.node(node))) return false;
   int rank = shape.rank();
   if (rank == 0) return true;
@@ -194,7 +199,8 @@ static std::string nameOf(const TileKernelSource& s) {
   for (const Store& st : s.stores) add(st.value, add);
   if (out.size() > 48) out.resize(48);
   for (const Program& p : s.inputs)
-    if (p.kind != Program::Kind::Absent) return out + fmt::format("_{}", name(p.kind == Program::Kind::Window ? s.windows[p.index].dtype : p.dtype));
+    if (p.kind != Program::Kind::Absent)
+      return out + fmt::format("_{}", name(p.kind == Program::Kind::Window ? s.windows[p.index].dtype : p.dtype));
   return out;
 }
 
@@ -245,7 +251,8 @@ StatusOr<GroupSchedule> KernelScheduler::schedule(const Group& group) const {
   for (const auto& axis : facts.tiles) volume *= static_cast<double>(args.extents[axis.dimension]);
   d.flops = 2.0 * volume * facts.dots * static_cast<double>(std::max<int64_t>(shape.pinnedColumns, 1));
   for (size_t i = 0; i < group.inputLayouts.size(); ++i)
-    d.bytes += static_cast<double>(footprintBytes(group.inputLayouts[i], group.body.typeOf({group.body.inputs()[i].node, 0})));
+    d.bytes +=
+        static_cast<double>(footprintBytes(group.inputLayouts[i], group.body.typeOf({group.body.inputs()[i].node, 0})));
   for (size_t i = 0; i < group.outputLayouts.size(); ++i)
     d.bytes += static_cast<double>(footprintBytes(group.outputLayouts[i], group.body.typeOf(group.body.outputs()[i])));
   TG_ASSIGN_OR_RETURN(d.scratchBytes, scratchBytes(*source));

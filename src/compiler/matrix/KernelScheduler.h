@@ -2,8 +2,8 @@
 //
 //   group = [prologue: cheap elementwise nodes on operands] operator [epilogue: elementwise nodes on results]
 //
-// Leading `...` axes of the operator become the batch of the kernel; they are merged into the kernel's first grid dimension
-// where strides allow it and the kernel does not look at positions. One dispatch per group.
+// Leading `...` axes of the operator become the batch of the kernel; they are merged into the kernel's first grid
+// dimension where strides allow it and the kernel does not look at positions. One dispatch per group.
 //
 // Threads: all functions may be called from any thread.
 #pragma once

@@ -24,7 +24,8 @@ public:
 
   Status build(Value item) {
     item_ = item;
-    for (size_t d = 0; d < s_.runtimeDims.size(); ++d) dims_[s_.runtimeDims[d]] = KernelValue::ofNumber(ops_.scalar(static_cast<int64_t>(d)));
+    for (size_t d = 0; d < s_.runtimeDims.size(); ++d)
+      dims_[s_.runtimeDims[d]] = KernelValue::ofNumber(ops_.scalar(static_cast<int64_t>(d)));
     for (const auto& [dim, extent] : s_.pinnedDims) dims_[dim] = KernelValue::ofInt(extent);
     return block(s_.kernel->body());
   }
@@ -111,10 +112,14 @@ Status KernelBuilder::statement(const Stmt& s) {
     names_[s.target->name] = *v;
     return OkStatus();
   }
-  case StmtKind::If: return conditional(s);
-  case StmtKind::For: return s.value->callee() == Symbol("grid") ? gridLoop(s) : tilesLoop(s);
-  case StmtKind::Pass: return OkStatus();
-  default: return fail(s.span, "this statement is not one of a tile kernel");
+  case StmtKind::If:
+    return conditional(s);
+  case StmtKind::For:
+    return s.value->callee() == Symbol("grid") ? gridLoop(s) : tilesLoop(s);
+  case StmtKind::Pass:
+    return OkStatus();
+  default:
+    return fail(s.span, "this statement is not one of a tile kernel");
   }
 }
 
@@ -122,7 +127,8 @@ Status KernelBuilder::conditional(const Stmt& s) {
   for (const Stmt::Branch& branch : s.branches) {
     TG_ASSIGN_OR_RETURN(KernelValue condition, eval(*branch.condition));
     if (condition.kind != KernelValue::Kind::Bool && condition.kind != KernelValue::Kind::Int)
-      return fail(s.span, "a condition must be known when the kernel is made: an attribute, or whether an operand is there");
+      return fail(s.span,
+                  "a condition must be known when the kernel is made: an attribute, or whether an operand is there");
     if (condition.integer != 0) return block(branch.body);
   }
   return block(s.orElse);
@@ -133,7 +139,8 @@ Status KernelBuilder::gridLoop(const Stmt& s) {
   std::vector<const Expr*> args;
   for (size_t i = 1; i < s.value->args.size(); ++i) args.push_back(s.value->args[i].get());
   std::vector<Symbol> targets;
-  if (s.target->is(ExprKind::Name)) targets.push_back(s.target->name);
+  if (s.target->is(ExprKind::Name))
+    targets.push_back(s.target->name);
   else
     for (const auto& t : s.target->args) targets.push_back(t->name);
   if (args.size() != 2 * targets.size()) return fail(s.span, "grid takes a dimension and a block size for each name");
@@ -177,7 +184,8 @@ std::vector<Symbol> KernelBuilder::assignedIn(const lang::Block& statements) con
 
 Status KernelBuilder::tilesLoop(const Stmt& s) {
   const Expr& call = *s.value;
-  if (call.callee() != Symbol("tiles") || !s.target->is(ExprKind::Name)) return fail(s.span, "a loop runs over grid(…) or tiles(…)");
+  if (call.callee() != Symbol("tiles") || !s.target->is(ExprKind::Name))
+    return fail(s.span, "a loop runs over grid(…) or tiles(…)");
   TG_ASSIGN_OR_RETURN(Value extent, number(call.arg(1)));
   TG_ASSIGN_OR_RETURN(int64_t most, bound(call.arg(2)));
   Value first = ops_.index(0), last = extent;
@@ -220,7 +228,8 @@ Status KernelBuilder::tilesLoop(const Stmt& s) {
   }
   names_ = std::move(outer);
   extents_ = std::move(outerExtents);
-  for (size_t i = 0; i < carried.size(); ++i) names_[carried[i]] = KernelValue::ofValue(loop.getResult(static_cast<unsigned>(i)));
+  for (size_t i = 0; i < carried.size(); ++i)
+    names_[carried[i]] = KernelValue::ofValue(loop.getResult(static_cast<unsigned>(i)));
   return OkStatus();
 }
 
@@ -247,21 +256,30 @@ Status KernelBuilder::store(const Stmt& s) {
 
 StatusOr<KernelValue> KernelBuilder::eval(const Expr& e) {
   switch (e.kind) {
-  case ExprKind::Name: return name(e);
+  case ExprKind::Name:
+    return name(e);
   case ExprKind::Int:
-  case ExprKind::Bool: return KernelValue::ofInt(e.intValue);
-  case ExprKind::Float: return KernelValue::ofFloat(e.floatValue);
-  case ExprKind::None: return KernelValue::none();
-  case ExprKind::Member: return member(e);
-  case ExprKind::Call: return call(e);
-  case ExprKind::Index: return load(e);
-  case ExprKind::Binary: return binary(e);
+  case ExprKind::Bool:
+    return KernelValue::ofInt(e.intValue);
+  case ExprKind::Float:
+    return KernelValue::ofFloat(e.floatValue);
+  case ExprKind::None:
+    return KernelValue::none();
+  case ExprKind::Member:
+    return member(e);
+  case ExprKind::Call:
+    return call(e);
+  case ExprKind::Index:
+    return load(e);
+  case ExprKind::Binary:
+    return binary(e);
   case ExprKind::Unary: {
     TG_ASSIGN_OR_RETURN(KernelValue v, eval(e.arg(0)));
     auto r = ops_.unary(e.op, v);
     return r.ok() ? r : StatusOr<KernelValue>(fail(e.span, "{}", message(r.status())));
   }
-  default: return fail(e.span, "this expression is not one of a tile kernel");
+  default:
+    return fail(e.span, "this expression is not one of a tile kernel");
   }
 }
 
@@ -277,7 +295,8 @@ StatusOr<KernelValue> KernelBuilder::name(const Expr& e) {
   if (e.isName("inf")) return KernelValue::ofFloat(std::numeric_limits<double>::infinity());
   int index = 0;
   if (param(e, KernelParam::Role::Input, index))
-    return s_.inputs[static_cast<size_t>(index)].kind == Program::Kind::Absent ? KernelValue::none() : KernelValue::operand();
+    return s_.inputs[static_cast<size_t>(index)].kind == Program::Kind::Absent ? KernelValue::none()
+                                                                               : KernelValue::operand();
   return fail(e.span, "`{}` is not known here", e.name.text());
 }
 
@@ -323,7 +342,8 @@ StatusOr<KernelValue> KernelBuilder::call(const Expr& e) {
 StatusOr<KernelValue> KernelBuilder::elementwise(const Expr& e) {
   std::vector<KernelValue> args;
   for (size_t i = 1; i < e.args.size(); ++i) {
-    if (!e.keywords[i].empty()) return fail(e.span, "`{}` takes no argument `{}` in a kernel", e.callee().text(), e.keywords[i].text());
+    if (!e.keywords[i].empty())
+      return fail(e.span, "`{}` takes no argument `{}` in a kernel", e.callee().text(), e.keywords[i].text());
     TG_ASSIGN_OR_RETURN(KernelValue v, eval(e.arg(i)));
     args.push_back(v);
   }
@@ -353,7 +373,8 @@ StatusOr<KernelValue> KernelBuilder::load(const Expr& e) {
   const KernelParam* p = param(e.arg(0), KernelParam::Role::Input, index);
   if (!p || e.args.size() != 3) return fail(e.span, "only `input[rows, columns]` can be read");
   const Program& program = s_.inputs[static_cast<size_t>(index)];
-  if (program.kind == Program::Kind::Absent) return fail(e.span, "`{}` is absent here: ask `is not None` first", p->name.text());
+  if (program.kind == Program::Kind::Absent)
+    return fail(e.span, "`{}` is absent here: ask `is not None` first", p->name.text());
   TG_ASSIGN_OR_RETURN(TileCoord row, coordinate(e.arg(1), p->tensor.dims[0]));
   TG_ASSIGN_OR_RETURN(TileCoord col, coordinate(e.arg(2), p->tensor.dims[1]));
   return KernelValue::ofValue(ops_.expand(ops_.program(program, row, col, Value()), row, col));
@@ -374,7 +395,8 @@ StatusOr<KernelValue> KernelBuilder::dot(const Expr& e, const Expr* accumulator)
 
 StatusOr<KernelValue> KernelBuilder::filled(const Expr& e, bool zeros) {
   size_t typeAt = zeros ? 3 : 4;
-  if (e.args.size() != typeAt + 1) return fail(e.span, "`{}` takes rows, columns{} and a type", zeros ? "zeros" : "full", zeros ? "" : ", a value");
+  if (e.args.size() != typeAt + 1)
+    return fail(e.span, "`{}` takes rows, columns{} and a type", zeros ? "zeros" : "full", zeros ? "" : ", a value");
   TG_ASSIGN_OR_RETURN(int64_t rows, bound(e.arg(1)));
   TG_ASSIGN_OR_RETURN(int64_t cols, bound(e.arg(2)));
   TG_ASSIGN_OR_RETURN(DType type, dtype(e.arg(typeAt)));
@@ -387,7 +409,8 @@ StatusOr<KernelValue> KernelBuilder::filled(const Expr& e, bool zeros) {
     auto it = extents_.find(size.name);
     return size.is(ExprKind::Name) && it != extents_.end() ? it->second : Value();
   };
-  return KernelValue::ofValue(ops_.splat(value, ops_.accumulating(type), {ops_.index(0), exists(e.arg(1)), rows}, {ops_.index(0), exists(e.arg(2)), cols}));
+  return KernelValue::ofValue(ops_.splat(value, ops_.accumulating(type), {ops_.index(0), exists(e.arg(1)), rows},
+                                         {ops_.index(0), exists(e.arg(2)), cols}));
 }
 
 StatusOr<KernelValue> KernelBuilder::reduction(const Expr& e, StringRef kind) {
@@ -403,7 +426,8 @@ StatusOr<KernelValue> KernelBuilder::reduction(const Expr& e, StringRef kind) {
 
 StatusOr<KernelValue> KernelBuilder::positions(const Expr& e, int axis) {
   TG_ASSIGN_OR_RETURN(KernelValue v, eval(e.arg(1)));
-  if (v.kind != KernelValue::Kind::Coord) return fail(e.span, "`{}` takes the name of a grid or tiles loop", e.callee().text());
+  if (v.kind != KernelValue::Kind::Coord)
+    return fail(e.span, "`{}` takes the name of a grid or tiles loop", e.callee().text());
   return KernelValue::ofValue(ops_.iota(axis, v.coord));
 }
 

@@ -19,7 +19,9 @@ DType programType(const TileKernelSource& s, const Program& p) {
 
 // ------------------------------------------------------------------------------------------------------------ indices
 
-Value TileOps::scalar(int64_t slot) { return tile::ScalarOp::create(b_, loc(), b_.getIndexType(), static_cast<uint64_t>(slot)); }
+Value TileOps::scalar(int64_t slot) {
+  return tile::ScalarOp::create(b_, loc(), b_.getIndexType(), static_cast<uint64_t>(slot));
+}
 Value TileOps::index(int64_t v) { return arith::ConstantIndexOp::create(b_, loc(), v); }
 Value TileOps::add(Value a, Value c) { return arith::AddIOp::create(b_, loc(), a, c); }
 Value TileOps::sub(Value a, Value c) { return arith::SubIOp::create(b_, loc(), a, c); }
@@ -41,7 +43,9 @@ void TileOps::openWindows(const Value (&batch)[kBatchAxes]) {
     };
     Value row = stride(window.row, slot), col = stride(window.col, slot + 1), offset = index(0);
     for (int d = 0; d < kBatchAxes; ++d) offset = add(offset, mul(batch[d], scalar(slot + 2 + d)));
-    tile::Unit unit = window.col == StrideClass::One ? tile::Unit::Col : window.row == StrideClass::One ? tile::Unit::Row : tile::Unit::None;
+    tile::Unit unit = window.col == StrideClass::One   ? tile::Unit::Col
+                      : window.row == StrideClass::One ? tile::Unit::Row
+                                                       : tile::Unit::None;
     auto type = tile::ViewType::get(b_.getContext(), tile::elementType(b_.getContext(), window.dtype), unit);
     views_.push_back(tile::ViewOp::create(b_, loc(), type, static_cast<uint64_t>(w), offset, row, col));
   }
@@ -53,8 +57,8 @@ Value TileOps::load(int32_t window, const TileCoord& row, const TileCoord& col) 
   Type element = tile::elementType(b_.getContext(), w.dtype);
   auto type = TileType::get(b_.getContext(), oneRow ? 1 : row.bound, oneCol ? 1 : col.bound, element);
   return tile::LoadOp::create(b_, loc(), type, views_[static_cast<size_t>(window)], oneRow ? index(0) : row.start,
-                              oneCol ? index(0) : col.start, oneRow ? Value() : row.extent, oneCol ? Value() : col.extent, Value(),
-                              FloatAttr());
+                              oneCol ? index(0) : col.start, oneRow ? Value() : row.extent,
+                              oneCol ? Value() : col.extent, Value(), FloatAttr());
 }
 
 void TileOps::store(int32_t window, Value tile, const TileCoord& row, const TileCoord& col) {
@@ -63,11 +67,17 @@ void TileOps::store(int32_t window, Value tile, const TileCoord& row, const Tile
 
 Value TileOps::program(const Program& p, const TileCoord& row, const TileCoord& col, Value result) {
   switch (p.kind) {
-  case Program::Kind::Window: return load(p.index, row, col);
-  case Program::Kind::Result: return result;
-  case Program::Kind::Constant: return single(KernelValue::ofFloat(p.constant), type(p.dtype));
-  case Program::Kind::Absent: assert(false && "an absent operand is not read"); return {};
-  case Program::Kind::Apply: break;
+  case Program::Kind::Window:
+    return load(p.index, row, col);
+  case Program::Kind::Result:
+    return result;
+  case Program::Kind::Constant:
+    return single(KernelValue::ofFloat(p.constant), type(p.dtype));
+  case Program::Kind::Absent:
+    assert(false && "an absent operand is not read");
+    return {};
+  case Program::Kind::Apply:
+    break;
   }
   SmallVector<Value> args;
   for (const Program& a : p.args) args.push_back(program(a, row, col, result));
@@ -91,10 +101,12 @@ Type TileOps::accumulating(DType d) { return d == DType::F32 && s_.wide ? b_.get
 
 Value TileOps::splat(const KernelValue& constant, Type element, const TileCoord& rows, const TileCoord& cols) {
   Type scalar = tile::registerType(element);
-  TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
-                                               : TypedAttr(b_.getIntegerAttr(scalar, static_cast<int64_t>(constant.real)));
+  TypedAttr attribute = isa<FloatType>(scalar)
+                            ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
+                            : TypedAttr(b_.getIntegerAttr(scalar, static_cast<int64_t>(constant.real)));
   Value x = arith::ConstantOp::create(b_, loc(), attribute);
-  return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x, rows.extent, cols.extent);
+  return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x,
+                               rows.extent, cols.extent);
 }
 
 Value TileOps::map(StringRef fn, ArrayRef<Value> inputs, Type element) {
@@ -114,12 +126,14 @@ Value TileOps::cast(Value tile, Type element) {
 
 Value TileOps::transpose(Value tile) {
   auto t = mlir::cast<TileType>(tile.getType());
-  return tile::TransposeOp::create(b_, loc(), TileType::get(b_.getContext(), t.getCols(), t.getRows(), t.getElementType()), tile);
+  return tile::TransposeOp::create(b_, loc(),
+                                   TileType::get(b_.getContext(), t.getCols(), t.getRows(), t.getElementType()), tile);
 }
 
 Value TileOps::reduce(StringRef kind, int64_t axis, Value tile) {
   auto t = mlir::cast<TileType>(tile.getType());
-  auto type = TileType::get(b_.getContext(), axis == 0 ? 1 : t.getRows(), axis == 1 ? 1 : t.getCols(), t.getElementType());
+  auto type =
+      TileType::get(b_.getContext(), axis == 0 ? 1 : t.getRows(), axis == 1 ? 1 : t.getCols(), t.getElementType());
   return tile::ReduceOp::create(b_, loc(), type, kind, static_cast<uint64_t>(axis), tile);
 }
 
@@ -134,7 +148,8 @@ StatusOr<Value> TileOps::tileOf(const KernelValue& v, Type element) {
   if (v.isConstant()) return single(v, element);
   if (v.kind != KernelValue::Kind::Number) return invalid("expected a tile or a number");
   Type wanted = isa<FloatType>(element) ? Type(b_.getI64Type()) : element;
-  Value tile = tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), 1, 1, wanted), v.value, Value(), Value());
+  Value tile =
+      tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), 1, 1, wanted), v.value, Value(), Value());
   return cast(tile, element);
 }
 
@@ -161,22 +176,36 @@ StatusOr<Type> TileOps::common(ArrayRef<KernelValue> values) {
 
 static std::optional<int64_t> fold(Op op, int64_t a, int64_t c) {
   switch (op) {
-  case Op::Add: return a + c;
-  case Op::Sub: return a - c;
-  case Op::Mul: return a * c;
-  case Op::Less: return a < c;
-  case Op::LessEqual: return a <= c;
-  case Op::Greater: return a > c;
-  case Op::GreaterEqual: return a >= c;
-  case Op::Equal: return a == c;
-  case Op::NotEqual: return a != c;
-  case Op::And: return a && c;
-  case Op::Or: return a || c;
-  default: return std::nullopt;
+  case Op::Add:
+    return a + c;
+  case Op::Sub:
+    return a - c;
+  case Op::Mul:
+    return a * c;
+  case Op::Less:
+    return a < c;
+  case Op::LessEqual:
+    return a <= c;
+  case Op::Greater:
+    return a > c;
+  case Op::GreaterEqual:
+    return a >= c;
+  case Op::Equal:
+    return a == c;
+  case Op::NotEqual:
+    return a != c;
+  case Op::And:
+    return a && c;
+  case Op::Or:
+    return a || c;
+  default:
+    return std::nullopt;
   }
 }
 
-static bool isNumber(const KernelValue& v) { return v.kind == KernelValue::Kind::Number || v.kind == KernelValue::Kind::Int; }
+static bool isNumber(const KernelValue& v) {
+  return v.kind == KernelValue::Kind::Number || v.kind == KernelValue::Kind::Int;
+}
 
 StatusOr<KernelValue> TileOps::unary(Op op, const KernelValue& v) {
   using Kind = KernelValue::Kind;
@@ -213,26 +242,40 @@ StatusOr<KernelValue> TileOps::binary(Op op, const KernelValue& a, const KernelV
     return invalid("`{}` does not apply to these numbers", lang::spelling(op));
   }
   switch (op) {
-  case Op::Add: return apply("add", {a, c});
-  case Op::Sub: return apply("sub", {a, c});
-  case Op::Mul: return apply("mul", {a, c});
-  case Op::Div: return apply("div", {a, c});
-  case Op::Mod: return apply("remainder", {a, c});
-  case Op::Pow: return apply("pow", {a, c});
-  case Op::Less: return apply("less", {a, c});
-  case Op::LessEqual: return apply("less_equal", {a, c});
-  case Op::Greater: return apply("less", {c, a});
-  case Op::GreaterEqual: return apply("less_equal", {c, a});
-  case Op::Equal: return apply("equal", {a, c});
+  case Op::Add:
+    return apply("add", {a, c});
+  case Op::Sub:
+    return apply("sub", {a, c});
+  case Op::Mul:
+    return apply("mul", {a, c});
+  case Op::Div:
+    return apply("div", {a, c});
+  case Op::Mod:
+    return apply("remainder", {a, c});
+  case Op::Pow:
+    return apply("pow", {a, c});
+  case Op::Less:
+    return apply("less", {a, c});
+  case Op::LessEqual:
+    return apply("less_equal", {a, c});
+  case Op::Greater:
+    return apply("less", {c, a});
+  case Op::GreaterEqual:
+    return apply("less_equal", {c, a});
+  case Op::Equal:
+    return apply("equal", {a, c});
   case Op::NotEqual: {
     TG_ASSIGN_OR_RETURN(KernelValue same, apply("equal", {a, c}));
     return apply("logical_not", {same});
   }
   case Op::BitAnd:
-  case Op::And: return apply("logical_and", {a, c});
+  case Op::And:
+    return apply("logical_and", {a, c});
   case Op::BitOr:
-  case Op::Or: return apply("logical_or", {a, c});
-  default: return invalid("`{}` does not apply to tiles", lang::spelling(op));
+  case Op::Or:
+    return apply("logical_or", {a, c});
+  default:
+    return invalid("`{}` does not apply to tiles", lang::spelling(op));
   }
 }
 
@@ -243,7 +286,8 @@ static bool isPredicate(StringRef fn) {
 StatusOr<KernelValue> TileOps::apply(Symbol function, ArrayRef<KernelValue> values) {
   std::string_view text = function.text() == "where" ? "select" : function.text();
   StringRef fn(text.data(), text.size());
-  if (!tile::isMapFunction(fn) || fn == "cast" || fn == "random_uniform") return invalid("`{}` is not a function of tile kernels", function.text());
+  if (!tile::isMapFunction(fn) || fn == "cast" || fn == "random_uniform")
+    return invalid("`{}` is not a function of tile kernels", function.text());
   size_t first = fn == "select" ? 1 : 0; // the condition has a type of its own
   size_t arity = fn == "select" || fn == "fma" ? 3 : values.size();
   if (values.size() != arity) return invalid("`{}` takes {} operands, found {}", function.text(), arity, values.size());
@@ -264,13 +308,17 @@ StatusOr<KernelValue> TileOps::dot(Value a, Value c, const KernelValue& accumula
   Value acc;
   if (accumulator.isTile()) {
     auto have = mlir::cast<TileType>(accumulator.value.getType());
-    if (have.getRows() == left.getRows() && have.getCols() == right.getCols() && have.getElementType() == element) acc = accumulator.value;
+    if (have.getRows() == left.getRows() && have.getCols() == right.getCols() && have.getElementType() == element)
+      acc = accumulator.value;
   }
   bool separate = !acc && accumulator.kind != KernelValue::Kind::None;
   auto type = TileType::get(b_.getContext(), left.getRows(), right.getCols(), element);
-  if (!acc) acc = splat(KernelValue::ofFloat(0), element, {Value(), Value(), left.getRows()}, {Value(), Value(), right.getCols()});
+  if (!acc)
+    acc = splat(KernelValue::ofFloat(0), element, {Value(), Value(), left.getRows()},
+                {Value(), Value(), right.getCols()});
   bool pairs = s_.schedule.dot == DotKind::Bf16Dot && left.getElementType().isBF16() && right.getElementType().isBF16();
-  Value product = tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma", static_cast<uint64_t>(s_.schedule.registerRows),
+  Value product = tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma",
+                                      static_cast<uint64_t>(s_.schedule.registerRows),
                                       static_cast<uint64_t>(s_.schedule.registerColumns));
   if (!separate) return KernelValue::ofValue(product);
   return binary(Op::Add, accumulator, KernelValue::ofValue(product));
@@ -289,7 +337,8 @@ StatusOr<Value> TileOps::carriedAs(const KernelValue& v, Type type) {
   if (value.getType() == type) return value;
   auto want = dyn_cast<TileType>(type), have = dyn_cast<TileType>(value.getType());
   if (!want || !have) return invalid("a carried value changes its kind");
-  if (have.getRows() != want.getRows() || have.getCols() != want.getCols()) return invalid("a carried tile changes its bounds");
+  if (have.getRows() != want.getRows() || have.getCols() != want.getCols())
+    return invalid("a carried tile changes its bounds");
   return cast(value, want.getElementType());
 }
 

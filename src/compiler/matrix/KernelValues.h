@@ -74,7 +74,9 @@ public:
   /// As `type`, but what kernels call f32 is f64 where operands are f64.
   mlir::Type accumulating(DType);
   Value splat(const KernelValue& constant, mlir::Type element, const TileCoord& rows, const TileCoord& cols);
-  Value single(const KernelValue& constant, mlir::Type element) { return splat(constant, element, TileCoord{}, TileCoord{}); }
+  Value single(const KernelValue& constant, mlir::Type element) {
+    return splat(constant, element, TileCoord{}, TileCoord{});
+  }
   Value cast(Value tile, mlir::Type element);
   Value transpose(Value tile);
   Value reduce(llvm::StringRef kind, int64_t axis, Value tile);

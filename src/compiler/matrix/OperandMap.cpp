@@ -26,7 +26,8 @@ struct ConditionReader {
     }
     if (e.callee() == Symbol("rank") && e.args.size() == 2 && e.arg(1).is(ExprKind::Name)) {
       int input = op.inputIndex(e.arg(1).name);
-      if (input < 0 || static_cast<size_t>(input) >= ranks.size() || ranks[static_cast<size_t>(input)] < 0) return std::nullopt;
+      if (input < 0 || static_cast<size_t>(input) >= ranks.size() || ranks[static_cast<size_t>(input)] < 0)
+        return std::nullopt;
       return ranks[static_cast<size_t>(input)];
     }
     if (e.is(ExprKind::Unary) && e.op == Op::Not) {
@@ -37,15 +38,24 @@ struct ConditionReader {
     auto a = value(e.arg(0)), b = value(e.arg(1));
     if (!a || !b) return std::nullopt;
     switch (e.op) {
-    case Op::And: return *a && *b;
-    case Op::Or: return *a || *b;
-    case Op::Equal: return *a == *b;
-    case Op::NotEqual: return *a != *b;
-    case Op::Less: return *a < *b;
-    case Op::LessEqual: return *a <= *b;
-    case Op::Greater: return *a > *b;
-    case Op::GreaterEqual: return *a >= *b;
-    default: return std::nullopt;
+    case Op::And:
+      return *a && *b;
+    case Op::Or:
+      return *a || *b;
+    case Op::Equal:
+      return *a == *b;
+    case Op::NotEqual:
+      return *a != *b;
+    case Op::Less:
+      return *a < *b;
+    case Op::LessEqual:
+      return *a <= *b;
+    case Op::Greater:
+      return *a > *b;
+    case Op::GreaterEqual:
+      return *a >= *b;
+    default:
+      return std::nullopt;
     }
   }
 };
@@ -61,8 +71,8 @@ std::vector<const Dim*> trailingDims(const lang::TensorRule& rule) {
 
 } // namespace
 
-const lang::TensorRule* chooseRule(const lang::TypeRule& rule, const lang::OperatorDecl& op, const Attributes& attributes,
-                                   std::span<const int> inputRanks) {
+const lang::TensorRule* chooseRule(const lang::TypeRule& rule, const lang::OperatorDecl& op,
+                                   const Attributes& attributes, std::span<const int> inputRanks) {
   ConditionReader reader{op, attributes, inputRanks};
   for (const lang::TypeRule::Alternative& a : rule.alternatives) {
     if (!a.condition) return &a.tensor;
@@ -81,11 +91,13 @@ int axisOf(const Dim& kernelDim, int position, const lang::TensorRule& rule, int
   for (size_t i = 0; i < dims.size(); ++i)
     if (kernelDim.kind == Dim::Kind::Symbol && dims[i]->kind == Dim::Kind::Symbol && dims[i]->name == kernelDim.name)
       return leading + static_cast<int>(i);
-  bool byPlace = dims.size() == 2 && (kernelDim.kind != Dim::Kind::Symbol || dims[static_cast<size_t>(position)]->kind != Dim::Kind::Symbol);
+  bool byPlace = dims.size() == 2 && (kernelDim.kind != Dim::Kind::Symbol ||
+                                      dims[static_cast<size_t>(position)]->kind != Dim::Kind::Symbol);
   return byPlace ? leading + position : -1;
 }
 
-AxisMap mapOperand(const lang::KernelParam& param, const lang::TensorRule& rule, const Shape& shape, const Shape& batch) {
+AxisMap mapOperand(const lang::KernelParam& param, const lang::TensorRule& rule, const Shape& shape,
+                   const Shape& batch) {
   AxisMap map;
   int leading = leadingAxes(rule, shape.rank());
   for (int d = 0; d < batch.rank(); ++d) {

@@ -14,9 +14,10 @@ struct AxisMap {
   }
 };
 
-/// The alternative of a type rule that holds for these attributes and input ranks (-1: absent). Null if a condition is not one
-/// of attributes and ranks.
-const lang::TensorRule* chooseRule(const lang::TypeRule&, const lang::OperatorDecl&, const Attributes&, std::span<const int> inputRanks);
+/// The alternative of a type rule that holds for these attributes and input ranks (-1: absent). Null if a condition is
+/// not one of attributes and ranks.
+const lang::TensorRule* chooseRule(const lang::TypeRule&, const lang::OperatorDecl&, const Attributes&,
+                                   std::span<const int> inputRanks);
 
 /// Number of leading axes that `...` stands for.
 int leadingAxes(const lang::TensorRule&, int rank);

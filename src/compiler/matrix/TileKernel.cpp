@@ -27,7 +27,8 @@ struct FactReader {
     for (size_t i = 0; i + 1 < positional.size(); i += 2) {
       KernelFacts::Axis axis{positional[i]->name, positional[i + 1]->name};
       auto& axes = grid ? facts.grid : facts.tiles;
-      if (std::none_of(axes.begin(), axes.end(), [&](const auto& a) { return a.dimension == axis.dimension; })) axes.push_back(axis);
+      if (std::none_of(axes.begin(), axes.end(), [&](const auto& a) { return a.dimension == axis.dimension; }))
+        axes.push_back(axis);
     }
   }
 
@@ -51,7 +52,8 @@ struct FactReader {
 
   void visit(const Block& block) {
     for (const auto& stmt : block) {
-      if (stmt->kind == StmtKind::For && stmt->value->is(ExprKind::Call)) addAxes(*stmt->value, stmt->value->callee() == Symbol("grid"));
+      if (stmt->kind == StmtKind::For && stmt->value->is(ExprKind::Call))
+        addAxes(*stmt->value, stmt->value->callee() == Symbol("grid"));
       for (const Expr* e : {stmt->target.get(), stmt->value.get()})
         if (e) visit(*e);
       for (const auto& branch : stmt->branches) visit(branch.body);
@@ -65,11 +67,20 @@ char letter(StrideClass c) { return c == StrideClass::One ? '1' : c == StrideCla
 
 void write(std::string& out, const Program& p) {
   switch (p.kind) {
-  case Program::Kind::Absent: out += "none"; return;
-  case Program::Kind::Window: out += fmt::format("w{}", p.index); return;
-  case Program::Kind::Result: out += fmt::format("r{}", p.index); return;
-  case Program::Kind::Constant: out += fmt::format("{:a}:{}", p.constant, name(p.dtype)); return;
-  case Program::Kind::Apply: break;
+  case Program::Kind::Absent:
+    out += "none";
+    return;
+  case Program::Kind::Window:
+    out += fmt::format("w{}", p.index);
+    return;
+  case Program::Kind::Result:
+    out += fmt::format("r{}", p.index);
+    return;
+  case Program::Kind::Constant:
+    out += fmt::format("{:a}:{}", p.constant, name(p.dtype));
+    return;
+  case Program::Kind::Apply:
+    break;
   }
   out += fmt::format("{}:{}(", p.function.text(), name(p.dtype));
   for (size_t i = 0; i < p.args.size(); ++i) {

@@ -1,9 +1,10 @@
-// One use of a @tile_kernel: the kernel's text, the operands it meets in a fusion group, and the schedule. From this, and
-// nothing else, code is made (KernelToTile.h); its key is the canonical text of all of it, and holds no run-time extent.
+// One use of a @tile_kernel: the kernel's text, the operands it meets in a fusion group, and the schedule. From this,
+// and nothing else, code is made (KernelToTile.h); its key is the canonical text of all of it, and holds no run-time
+// extent.
 //
 // Operands are *windows*: each has a row and a column stride and batch strides among the scalars of a dispatch.
-// A group's elementwise nodes before and after the kept operator are *programs* over windows: a prologue is evaluated where
-// the kernel reads its operand, an epilogue where it stores its result.
+// A group's elementwise nodes before and after the kept operator are *programs* over windows: a prologue is evaluated
+// where the kernel reads its operand, an epilogue where it stores its result.
 //
 //   bindings  one per window
 //   scalars   dimensions (runtimeDims), batch extents (kBatchAxes), then per window: row, col, batch strides;
@@ -18,7 +19,8 @@
 
 namespace tegula::matrix {
 
-constexpr int kBatchAxes = 3; // leading axes after merging (batch, group, head); fixed, so that other batch shapes are the same kernel
+constexpr int kBatchAxes =
+    3; // leading axes after merging (batch, group, head); fixed, so that other batch shapes are the same kernel
 constexpr int kStridesPerWindow = 2 + kBatchAxes;
 
 /// What is statically known of a stride.
@@ -29,7 +31,8 @@ struct Window {
   DType dtype = DType::F32;
   StrideClass row = StrideClass::Any, col = StrideClass::One;
   friend bool operator==(const Window& a, const Window& b) {
-    return a.operand.kind == b.operand.kind && a.operand.index == b.operand.index && a.dtype == b.dtype && a.row == b.row && a.col == b.col;
+    return a.operand.kind == b.operand.kind && a.operand.index == b.operand.index && a.dtype == b.dtype &&
+           a.row == b.row && a.col == b.col;
   }
 };
 
@@ -37,10 +40,10 @@ struct Window {
 struct Program {
   enum class Kind : uint8_t { Absent, Window, Result, Constant, Apply };
   Kind kind = Kind::Absent;
-  int32_t index = 0;     // Window: which; Result: which output of the kernel
-  double constant = 0;   // Constant
+  int32_t index = 0;   // Window: which; Result: which output of the kernel
+  double constant = 0; // Constant
   DType dtype = DType::F32;
-  Symbol function;       // Apply: an elementwise primitive
+  Symbol function; // Apply: an elementwise primitive
   std::vector<Program> args;
 };
 
@@ -54,18 +57,18 @@ struct Store {
 struct TileKernelSource final : KernelSource {
   std::shared_ptr<const OperatorLibrary> library; // owns `kernel`
   const lang::KernelDecl* kernel = nullptr;
-  Attributes attributes;                  // of the operator: constants of the kernel
-  std::map<Symbol, int64_t> pinnedDims;   // dimensions with a static extent (read whole by the kernel)
-  std::vector<Symbol> runtimeDims;        // slot of the scalars = index
+  Attributes attributes;                // of the operator: constants of the kernel
+  std::map<Symbol, int64_t> pinnedDims; // dimensions with a static extent (read whole by the kernel)
+  std::vector<Symbol> runtimeDims;      // slot of the scalars = index
   std::vector<Window> windows;
-  std::vector<Program> inputs;            // one per Input parameter, in order
-  std::vector<DType> outputs;             // type of each Output parameter
+  std::vector<Program> inputs; // one per Input parameter, in order
+  std::vector<DType> outputs;  // type of each Output parameter
   std::vector<Store> stores;
-  std::vector<Symbol> gridTunables;       // in order of the grid's dimensions
+  std::vector<Symbol> gridTunables; // in order of the grid's dimensions
   Schedule schedule;
-  bool wide = false;                      // f64: what the kernel calls f32 accumulates in f64
-  int64_t lanes = 16;                     // elements of one vector
-  std::string reasons;                    // why this schedule
+  bool wide = false;   // f64: what the kernel calls f32 accumulates in f64
+  int64_t lanes = 16;  // elements of one vector
+  std::string reasons; // why this schedule
 
   int64_t batchSlot() const { return static_cast<int64_t>(runtimeDims.size()); }
   int64_t strideSlot(int32_t window) const { return batchSlot() + kBatchAxes + window * kStridesPerWindow; }
@@ -83,7 +86,7 @@ struct KernelFacts {
   std::vector<Axis> grid, tiles;
   std::vector<Symbol> wholeDims; // read whole (`q[i, :]`)
   int dots = 0;
-  bool usesPositions = false;    // rows(), cols(), .start: blocks are not interchangeable
+  bool usesPositions = false; // rows(), cols(), .start: blocks are not interchangeable
 };
 KernelFacts factsOf(const lang::KernelDecl&);
 

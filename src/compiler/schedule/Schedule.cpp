@@ -10,7 +10,8 @@ namespace {
 
 std::string_view nameOf(DotKind d) { return d == DotKind::None ? "none" : d == DotKind::Fma ? "fma" : "bf16dot"; }
 
-template <typename Range, typename Format> void clause(std::string& out, std::string_view word, const Range& range, Format format) {
+template <typename Range, typename Format>
+void clause(std::string& out, std::string_view word, const Range& range, Format format) {
   if (range.empty()) return;
   out += fmt::format(" {}", word);
   for (const auto& x : range) out += " " + format(x);
@@ -54,9 +55,12 @@ StatusOr<Schedule::Place> place(std::string_view what, Reader& in) {
 
 Status readDot(Schedule& s, Reader& in) {
   std::string_view family = in.next(), shape = in.next();
-  if (family == "fma") s.dot = DotKind::Fma;
-  else if (family == "bf16dot") s.dot = DotKind::Bf16Dot;
-  else return invalid("schedule: expected dot fma or bf16dot, found `{}`", family);
+  if (family == "fma")
+    s.dot = DotKind::Fma;
+  else if (family == "bf16dot")
+    s.dot = DotKind::Bf16Dot;
+  else
+    return invalid("schedule: expected dot fma or bf16dot, found `{}`", family);
   size_t x = shape.find('x');
   if (x == std::string_view::npos) return invalid("schedule: expected a register block like 12x32, found `{}`", shape);
   TG_ASSIGN_OR_RETURN(s.registerRows, number(shape.substr(0, x)));
@@ -69,8 +73,10 @@ Status readClause(Schedule& s, std::string_view word, Reader& in) {
   if (word == "dot") return readDot(s, in);
   for (std::string_view item = in.next(); item != ";"; item = in.next()) {
     if (item.empty()) return invalid("schedule: `{}` has no `;`", word);
-    if (word == "order") s.order.push_back(item);
-    else if (word == "parallel") s.parallel.push_back(item);
+    if (word == "order")
+      s.order.push_back(item);
+    else if (word == "parallel")
+      s.parallel.push_back(item);
     else if (word == "tile") {
       TG_ASSIGN_OR_RETURN(Schedule::Place p, place(item, in));
       TG_ASSIGN_OR_RETURN(int64_t bound, number(p.where.text()));
@@ -113,12 +119,14 @@ StatusOr<Schedule> parseSchedule(std::string_view text) {
   std::string_view pattern = in.next();
   if (pattern.empty()) return invalid("schedule: expected the name of a template, found nothing");
   s.pattern = pattern;
-  if (std::string_view brace = in.next(); brace != "{") return invalid("schedule: expected `{{` after `{}`, found `{}`", pattern, brace);
+  if (std::string_view brace = in.next(); brace != "{")
+    return invalid("schedule: expected `{{` after `{}`, found `{}`", pattern, brace);
   for (std::string_view word = in.next(); word != "}"; word = in.next()) {
     if (word.empty()) return invalid("schedule: expected `}}` at the end");
     TG_RETURN_IF_ERROR(readClause(s, word, in));
   }
-  if (std::string_view more = in.next(); !more.empty()) return invalid("schedule: expected nothing after `}}`, found `{}`", more);
+  if (std::string_view more = in.next(); !more.empty())
+    return invalid("schedule: expected nothing after `}}`, found `{}`", more);
   return s;
 }
 

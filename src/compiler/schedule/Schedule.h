@@ -1,10 +1,12 @@
-// A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is elsewhere
-// (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
+// A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is
+// elsewhere (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
 //
-//   contraction { tile BM=504 BN=512 BK=256; order item panel row depth; parallel M N; dot fma 12x32; pack a=rows b=panels;
+//   contraction { tile BM=504 BN=512 BK=256; order item panel row depth; parallel M N; dot fma 12x32; pack a=rows
+//   b=panels;
 //                 stage acc=scratch }
 //
-// Text and value convert both ways without loss: toString(*parseSchedule(text)) == text for every text that toString made.
+// Text and value convert both ways without loss: toString(*parseSchedule(text)) == text for every text that toString
+// made.
 #pragma once
 
 #include "base/Status.h"
@@ -32,14 +34,14 @@ struct Schedule {
     friend bool operator==(const Place&, const Place&) = default;
   };
 
-  Symbol pattern;              // the template: "contraction", "streaming"
-  std::vector<Named> tiles;    // static bound of every Tunable of the kernel
-  std::vector<Symbol> order;   // loops from outside in
+  Symbol pattern;               // the template: "contraction", "streaming"
+  std::vector<Named> tiles;     // static bound of every Tunable of the kernel
+  std::vector<Symbol> order;    // loops from outside in
   std::vector<Symbol> parallel; // dimensions whose blocks are work items
   DotKind dot = DotKind::None;
   int64_t registerRows = 1, registerColumns = 1; // accumulators of the register kernel, in elements
-  std::vector<Place> pack;     // operands of dots that are packed, and how
-  std::vector<Place> stage;    // values that stay in a memory level
+  std::vector<Place> pack;                       // operands of dots that are packed, and how
+  std::vector<Place> stage;                      // values that stay in a memory level
 
   /// The bound of a tunable. Requires: it is there.
   int64_t tile(Symbol name) const;

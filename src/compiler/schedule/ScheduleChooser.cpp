@@ -9,13 +9,13 @@ namespace {
 
 // A processor whose caches are unknown is taken to have these.
 constexpr int64_t kAssumedL1Bytes = 32 << 10, kAssumedL2Bytes = 256 << 10;
-constexpr int64_t kRightVectors = 2;    // NR in vectors: two loads feed MR products each
-constexpr int64_t kTemporaries = 2;     // the broadcast left operand, and one to overlap it
-constexpr int64_t kStreamRows = 96;     // query block of streaming kernels, rounded to register kernels
-constexpr int64_t kStreamColumns = 64;  // key block of streaming kernels: value-changing, so a constant
-constexpr int64_t kMostDepth = 512;     // beyond it the accumulators' traffic is negligible already
-constexpr int64_t kItemsPerThread = 2;  // enough for balance, few enough that packing is not repeated much
-constexpr int64_t kMostColumns = 1024;  // of a block: the left block is packed once for all of them
+constexpr int64_t kRightVectors = 2;   // NR in vectors: two loads feed MR products each
+constexpr int64_t kTemporaries = 2;    // the broadcast left operand, and one to overlap it
+constexpr int64_t kStreamRows = 96;    // query block of streaming kernels, rounded to register kernels
+constexpr int64_t kStreamColumns = 64; // key block of streaming kernels: value-changing, so a constant
+constexpr int64_t kMostDepth = 512;    // beyond it the accumulators' traffic is negligible already
+constexpr int64_t kItemsPerThread = 2; // enough for balance, few enough that packing is not repeated much
+constexpr int64_t kMostColumns = 1024; // of a block: the left block is packed once for all of them
 
 int64_t cacheBytes(const Target& t, size_t level, int64_t assumed) {
   return level < t.caches.size() && t.caches[level].sizeBytes > 0 ? t.caches[level].sizeBytes : assumed;
@@ -41,9 +41,12 @@ public:
     int64_t lanes = t.vectorElements(elementBytes(k));
     s.registerColumns = kRightVectors * lanes;
     s.registerRows = (t.vectorRegisters - kRightVectors - kTemporaries) / kRightVectors;
-    if (s.registerRows > 12) s.registerRows = 12; // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
-    if (k.grid.size() == 2 && k.tiles.size() == 1) contraction(s, k, t);
-    else streaming(s, k);
+    if (s.registerRows > 12)
+      s.registerRows = 12; // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
+    if (k.grid.size() == 2 && k.tiles.size() == 1)
+      contraction(s, k, t);
+    else
+      streaming(s, k);
     for (const KernelShape::Block& b : k.grid) s.parallel.push_back(b.dimension);
     if (s.dot != DotKind::None) {
       s.pack = {{"left", "rows"}, {"right", s.dot == DotKind::Bf16Dot ? "paired_panels" : "panels"}};
@@ -52,7 +55,8 @@ public:
     return s;
   }
 
-  std::vector<int64_t> blocks(const KernelShape& k, const Schedule& s, const BlockRequest& r, const Target& t) const override {
+  std::vector<int64_t> blocks(const KernelShape& k, const Schedule& s, const BlockRequest& r,
+                              const Target& t) const override {
     std::vector<int64_t> sizes;
     for (const KernelShape::Block& b : k.grid) sizes.push_back(s.tile(b.tunable));
     if (s.pattern != Symbol("contraction")) return sizes;
@@ -72,22 +76,27 @@ public:
   std::string explain(const KernelShape& k, const Schedule& s, const Target& t) const override {
     int64_t bytes = elementBytes(k), lanes = t.vectorElements(bytes);
     std::string out;
-    auto line = [&]<typename... A>(fmt::format_string<A...> f, A&&... a) { out += fmt::format(f, std::forward<A>(a)...) + "\n"; };
+    auto line = [&]<typename... A>(fmt::format_string<A...> f, A&&... a) {
+      out += fmt::format(f, std::forward<A>(a)...) + "\n";
+    };
     if (s.dot != DotKind::None) {
-      line("registers: {}x{} = {} accumulators + {} operands + {} temporaries, of {}", s.registerRows, s.registerColumns,
-           s.registerRows * s.registerColumns / lanes, s.registerColumns / lanes, kTemporaries, t.vectorRegisters);
+      line("registers: {}x{} = {} accumulators + {} operands + {} temporaries, of {}", s.registerRows,
+           s.registerColumns, s.registerRows * s.registerColumns / lanes, s.registerColumns / lanes, kTemporaries,
+           t.vectorRegisters);
       line("dot: {}", s.dot == DotKind::Bf16Dot ? "bf16 pairs, measured faster than f32"
-                      : k.left == DType::BF16   ? "fma on f32 panels, because the bf16 dot is absent or not measured faster"
-                                                : "fma");
+                      : k.left == DType::BF16
+                          ? "fma on f32 panels, because the bf16 dot is absent or not measured faster"
+                          : "fma");
     }
     if (s.pattern == Symbol("contraction")) {
       int64_t depth = s.tile(k.tiles[0].tunable), rows = s.tile(k.grid[0].tunable), cols = s.tile(k.grid[1].tunable);
       line("L1: a panel of {} x {} takes {} of {} bytes", depth, s.registerColumns, depth * s.registerColumns * bytes,
            cacheBytes(t, 0, kAssumedL1Bytes));
-      line("L2: a left block of {} x {} takes {} of {} bytes; the accumulator of {} x {} streams past it", rows, depth, rows * depth * bytes,
-           cacheBytes(t, 1, kAssumedL2Bytes), rows, cols);
+      line("L2: a left block of {} x {} takes {} of {} bytes; the accumulator of {} x {} streams past it", rows, depth,
+           rows * depth * bytes, cacheBytes(t, 1, kAssumedL2Bytes), rows, cols);
     } else
-      line("blocks: {} rows are whole register kernels; the sequential block of {} changes values and is the same everywhere",
+      line("blocks: {} rows are whole register kernels; the sequential block of {} changes values and is the same "
+           "everywhere",
            kStreamRows, kStreamColumns);
     return out;
   }

@@ -2,9 +2,10 @@
 // library. A constraint solver will implement the same interface; the rules below are its constraints, in words.
 //
 //   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + 2 temporaries <= vector registers
-//   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through the rest
-//   L2          a block of A, BM * BK elements, takes a quarter; panels of B and the accumulator stream past it
-//   exactness   the family of dot depends on operand types and target only; the key block of attention on nothing else either
+//   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through
+//   the rest L2          a block of A, BM * BK elements, takes a quarter; panels of B and the accumulator stream past
+//   it exactness   the family of dot depends on operand types and target only; the key block of attention on nothing
+//   else either
 //
 // Threads: implementations are immutable; all functions may be called from any thread.
 #pragma once
@@ -22,9 +23,9 @@ struct KernelShape {
     Symbol tunable, dimension;
   };
   Symbol name;
-  std::vector<Block> grid;   // parallel dimensions, in order
-  std::vector<Block> tiles;  // dimensions walked inside a work item
-  int64_t pinnedColumns = 0; // the largest dimension that is read whole (the head size), 0: none
+  std::vector<Block> grid;                     // parallel dimensions, in order
+  std::vector<Block> tiles;                    // dimensions walked inside a work item
+  int64_t pinnedColumns = 0;                   // the largest dimension that is read whole (the head size), 0: none
   DType left = DType::F32, right = DType::F32; // operands of the dots
   bool hasDot = true;
 };
@@ -41,7 +42,8 @@ public:
   /// The schedule of a kernel. Depends on types, pinned dimensions and target, never on run-time extents.
   virtual Schedule choose(const KernelShape&, const Target&) const = 0;
   /// Block sizes of one dispatch, at most the schedule's bounds: run-time arguments that balance the threads.
-  virtual std::vector<int64_t> blocks(const KernelShape&, const Schedule&, const BlockRequest&, const Target&) const = 0;
+  virtual std::vector<int64_t> blocks(const KernelShape&, const Schedule&, const BlockRequest&,
+                                      const Target&) const = 0;
   /// The choice in sentences, a line a rule.
   virtual std::string explain(const KernelShape&, const Schedule&, const Target&) const = 0;
 };

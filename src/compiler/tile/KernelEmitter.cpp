@@ -43,12 +43,8 @@ Value KernelEmitter::min(Value a, Value b) { return arith::MinSIOp::create(b_, l
 Value KernelEmitter::max(Value a, Value b) { return arith::MaxSIOp::create(b_, loc_, a, b); }
 Value KernelEmitter::ceilDiv(Value a, Value b) { return div(add(a, add(b, -1)), b); }
 Value KernelEmitter::roundUp(Value a, int64_t unit) { return mul(ceilDiv(a, index(unit)), unit); }
-Value KernelEmitter::less(Value a, Value b) {
-  return arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, a, b);
-}
-Value KernelEmitter::equal(Value a, Value b) {
-  return arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, a, b);
-}
+Value KernelEmitter::less(Value a, Value b) { return arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, a, b); }
+Value KernelEmitter::equal(Value a, Value b) { return arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::eq, a, b); }
 
 Value KernelEmitter::element(Value base, Type type, Value at) {
   if (auto k = constantOf(at)) return element(base, type, *k);
@@ -66,7 +62,9 @@ static unsigned alignmentOf(Type type) {
   return isa<LL::LLVMPointerType>(element) ? 8 : std::max(1u, element.getIntOrFloatBitWidth() / 8);
 }
 
-Value KernelEmitter::load(Value address, Type type) { return LL::LoadOp::create(b_, loc_, type, address, alignmentOf(type)); }
+Value KernelEmitter::load(Value address, Type type) {
+  return LL::LoadOp::create(b_, loc_, type, address, alignmentOf(type));
+}
 void KernelEmitter::store(Value value, Value address) {
   LL::StoreOp::create(b_, loc_, value, address, alignmentOf(value.getType()));
 }
@@ -88,8 +86,8 @@ static Value laneAddresses(KernelEmitter& e, Value base, Value stride, VectorTyp
 Value KernelEmitter::gather(Value base, Value stride, VectorType type, Value mask) {
   int64_t count = type.getNumElements();
   if (mask)
-    return LL::masked_gather::create(b_, loc_, type, laneAddresses(*this, base, stride, type), mask, ValueRange{zero(type)},
-                                     b_.getI32IntegerAttr(alignmentOf(type)));
+    return LL::masked_gather::create(b_, loc_, type, laneAddresses(*this, base, stride, type), mask,
+                                     ValueRange{zero(type)}, b_.getI32IntegerAttr(alignmentOf(type)));
   Value result = zero(type); // single loads: as fast as the instruction, and every target has them
   for (int64_t l = 0; l < count; ++l) {
     Value lane = load(element(base, type.getElementType(), mul(stride, l)), type.getElementType());
@@ -100,7 +98,9 @@ Value KernelEmitter::gather(Value base, Value stride, VectorType type, Value mas
 
 void KernelEmitter::scatter(Value value, Value base, Value stride, Value mask) {
   auto type = cast<VectorType>(value.getType());
-  if (!mask) mask = arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(vectorOf(b_.getI1Type(), type.getNumElements()), true));
+  if (!mask)
+    mask = arith::ConstantOp::create(b_, loc_,
+                                     DenseElementsAttr::get(vectorOf(b_.getI1Type(), type.getNumElements()), true));
   LL::masked_scatter::create(b_, loc_, value, laneAddresses(*this, base, stride, type), mask,
                              b_.getI32IntegerAttr(alignmentOf(type)));
 }
@@ -122,7 +122,8 @@ Value KernelEmitter::fma(Value a, Value b, Value c) { return vector::FMAOp::crea
 Value KernelEmitter::lanes(int64_t count) {
   llvm::SmallVector<int64_t> values(count);
   for (int64_t i = 0; i < count; ++i) values[i] = i;
-  return arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(vectorOf(b_.getI64Type(), count), ArrayRef<int64_t>(values)));
+  return arith::ConstantOp::create(b_, loc_,
+                                   DenseElementsAttr::get(vectorOf(b_.getI64Type(), count), ArrayRef<int64_t>(values)));
 }
 
 Value KernelEmitter::firstLanes(Value count, int64_t lanes) {
@@ -131,7 +132,8 @@ Value KernelEmitter::firstLanes(Value count, int64_t lanes) {
   Value narrow = arith::IndexCastOp::create(b_, loc_, b_.getI32Type(), clamped);
   llvm::SmallVector<int32_t> values(lanes);
   for (int64_t i = 0; i < lanes; ++i) values[i] = static_cast<int32_t>(i);
-  Value iota = arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(vectorOf(b_.getI32Type(), lanes), ArrayRef<int32_t>(values)));
+  Value iota = arith::ConstantOp::create(
+      b_, loc_, DenseElementsAttr::get(vectorOf(b_.getI32Type(), lanes), ArrayRef<int32_t>(values)));
   return arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, iota, splat(narrow, lanes));
 }
 

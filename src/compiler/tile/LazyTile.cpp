@@ -48,12 +48,14 @@ static Value elementAddress(KernelEmitter& e, const LazyTile& t, Value r, Value 
   return e.element(t.base, memoryType(t.element), offset);
 }
 
-static Value evaluateMemory(KernelEmitter& e, VectorEmitter& v, const LazyTile& t, Value r, Value c, int axis, Value mask) {
+static Value evaluateMemory(KernelEmitter& e, VectorEmitter& v, const LazyTile& t, Value r, Value c, int axis,
+                            Value mask) {
   Value address = elementAddress(e, t, r, c);
   Type memory = memoryType(t.element);
   if (t.bound(axis) == 1) return v.splat(v.decode(e.load(address, memory), t.element));
   VectorType type = v.vectorOf(memory);
-  if (t.unitAxis != axis) return v.decode(e.gather(address, axis == 0 ? t.rowStride : t.colStride, type, mask), t.element);
+  if (t.unitAxis != axis)
+    return v.decode(e.gather(address, axis == 0 ? t.rowStride : t.colStride, type, mask), t.element);
   return v.decode(mask ? e.loadMasked(address, type, mask) : e.load(address, type), t.element);
 }
 
@@ -67,10 +69,14 @@ static Value evaluateIota(KernelEmitter& e, VectorEmitter& v, const LazyTile& t,
 
 Value evaluate(KernelEmitter& e, VectorEmitter& v, const LazyTile& t, Value r, Value c, int axis, Value mask) {
   switch (t.kind) {
-  case LazyTile::Kind::Memory: return evaluateMemory(e, v, t, r, c, axis, mask);
-  case LazyTile::Kind::Splat: return v.splat(t.scalar);
-  case LazyTile::Kind::Iota: return evaluateIota(e, v, t, r, c, axis);
-  case LazyTile::Kind::Map: break;
+  case LazyTile::Kind::Memory:
+    return evaluateMemory(e, v, t, r, c, axis, mask);
+  case LazyTile::Kind::Splat:
+    return v.splat(t.scalar);
+  case LazyTile::Kind::Iota:
+    return evaluateIota(e, v, t, r, c, axis);
+  case LazyTile::Kind::Map:
+    break;
   }
   SmallVector<Value> operands;
   SmallVector<Type> elements;
@@ -81,7 +87,8 @@ Value evaluate(KernelEmitter& e, VectorEmitter& v, const LazyTile& t, Value r, V
   return emitMap(v, t.function, operands, elements, t.element);
 }
 
-void storeLanes(KernelEmitter& e, VectorEmitter& v, Value lanes, const LazyTile& w, Value r, Value c, int axis, Value mask) {
+void storeLanes(KernelEmitter& e, VectorEmitter& v, Value lanes, const LazyTile& w, Value r, Value c, int axis,
+                Value mask) {
   Value encoded = v.encode(lanes, w.element);
   Value address = elementAddress(e, w, r, c);
   if (w.unitAxis != axis) return e.scatter(encoded, address, axis == 0 ? w.rowStride : w.colStride, mask);

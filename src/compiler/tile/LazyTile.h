@@ -1,13 +1,14 @@
-// Tiles while they are being lowered: expressions over memory that are evaluated one vector at a time, where they are needed.
+// Tiles while they are being lowered: expressions over memory that are evaluated one vector at a time, where they are
+// needed.
 //
 //   memory   a strided window: an operand, or a buffer in the kernel's scratch
 //   splat    one scalar everywhere
 //   iota     start + index along an axis
 //   map      an elementwise function of other tiles
 //
-// A tile is evaluated along an axis: axis 1 gives elements (r, c), (r, c+1), …; axis 0 gives (r, c), (r+1, c), …. An axis
-// whose bound is 1 repeats. Elements past the extent are never read: the caller masks them.
-// Private to compiler/: needs the MLIR headers.
+// A tile is evaluated along an axis: axis 1 gives elements (r, c), (r, c+1), …; axis 0 gives (r, c), (r+1, c), …. An
+// axis whose bound is 1 repeats. Elements past the extent are never read: the caller masks them. Private to compiler/:
+// needs the MLIR headers.
 #pragma once
 
 #include "compiler/tile/Elements.h"
@@ -52,11 +53,12 @@ LazyTileRef transposed(const LazyTileRef&);
 int contiguousAxis(const LazyTile&);
 
 /// `lanes` elements from (r, c) along `axis`, in register form. `mask` (or null) says which lanes exist.
-mlir::Value evaluate(KernelEmitter&, VectorEmitter&, const LazyTile&, mlir::Value r, mlir::Value c, int axis, mlir::Value mask);
+mlir::Value evaluate(KernelEmitter&, VectorEmitter&, const LazyTile&, mlir::Value r, mlir::Value c, int axis,
+                     mlir::Value mask);
 
 /// Stores register-form lanes to (r, c) of a window, along `axis`.
-void storeLanes(KernelEmitter&, VectorEmitter&, mlir::Value lanes, const LazyTile& window, mlir::Value r, mlir::Value c, int axis,
-                mlir::Value mask);
+void storeLanes(KernelEmitter&, VectorEmitter&, mlir::Value lanes, const LazyTile& window, mlir::Value r, mlir::Value c,
+                int axis, mlir::Value mask);
 
 /// Runs `body(r, c, mask)` over an extent in whole vectors along `axis`, the ragged last one masked (mask null: full).
 void forEachVector(KernelEmitter&, VectorEmitter&, mlir::Value rows, mlir::Value cols, int axis,

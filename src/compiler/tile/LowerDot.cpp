@@ -56,7 +56,8 @@ struct RegisterKernel {
     Value a = vector::BitCastOp::create(b, e.loc(), halves, left);
     Value c = vector::BitCastOp::create(b, e.loc(), halves, right);
     std::string name = "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * v.lanes);
-    return LLVM::CallIntrinsicOp::create(b, e.loc(), acc.getType(), b.getStringAttr(name), ValueRange{acc, a, c}).getResults();
+    return LLVM::CallIntrinsicOp::create(b, e.loc(), acc.getType(), b.getStringAttr(name), ValueRange{acc, a, c})
+        .getResults();
   }
 
   void run(const Packed& a, Value aRow, Value panel, Value depth, Value c, Value fresh) {
@@ -78,8 +79,8 @@ SmallVector<int64_t> tailRows(const DotShape& shape) {
 
 } // namespace
 
-void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Packed& a, const Panels& panels, Value rows, Value cols,
-             Value depth, const DotBlock& block, Value fresh) {
+void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Packed& a, const Panels& panels,
+             Value rows, Value cols, Value depth, const DotBlock& block, Value fresh) {
   Value whole = e.mul(e.div(rows, e.index(shape.rows)), shape.rows);
   Value rest = e.sub(rows, whole);
   Type word = shape.family == DotFamily::Bf16Dot ? Type(e.builder().getIntegerType(16)) : block.element;

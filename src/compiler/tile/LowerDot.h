@@ -4,11 +4,12 @@
 //     for each panel of the group                B panel: in L1
 //       for each MR rows of A                    A block: in L2
 //         acc[MR][width] in registers            loaded from scratch, or zeros in the first step of a reduction
-//           for k: acc[r][:] += a[r][k] * b[k][:]   exact order of k: any blocking of rows and columns gives the same bits
+//           for k: acc[r][:] += a[r][k] * b[k][:]   exact order of k: any blocking of rows and columns gives the same
+//           bits
 //         acc back to scratch
 //
-// Ragged last rows take the smallest register kernel that holds them; the surplus rows compute on whatever the padding of
-// scratch holds and are never looked at.
+// Ragged last rows take the smallest register kernel that holds them; the surplus rows compute on whatever the padding
+// of scratch holds and are never looked at.
 #pragma once
 
 #include "compiler/tile/Pack.h"
@@ -23,8 +24,8 @@ struct DotShape {
   bool compact = false; // fewer register kernels for ragged ends: less code, some surplus work
 };
 
-/// An accumulator block in scratch, padded to whole register kernels: row-major with a static pitch, or (panelStride > 0) in panels
-/// of the register kernel's width, so that what one kernel loads and stores is one piece of memory.
+/// An accumulator block in scratch, padded to whole register kernels: row-major with a static pitch, or (panelStride >
+/// 0) in panels of the register kernel's width, so that what one kernel loads and stores is one piece of memory.
 struct DotBlock {
   mlir::Value base;
   int64_t pitch = 0;
@@ -40,9 +41,9 @@ struct Panels {
   std::function<void(mlir::Value col)> pack; // brings the group that starts at `col` to `base`
 };
 
-/// block[0:rows, 0:cols] += A · B for packed A (rows) and B (panels). `fresh` (i1 or null): the block holds nothing yet and
-/// counts as zeros.
-void emitDot(KernelEmitter&, VectorEmitter&, const DotShape&, const Packed& a, const Panels& b, mlir::Value rows, mlir::Value cols,
-             mlir::Value depth, const DotBlock&, mlir::Value fresh);
+/// block[0:rows, 0:cols] += A · B for packed A (rows) and B (panels). `fresh` (i1 or null): the block holds nothing yet
+/// and counts as zeros.
+void emitDot(KernelEmitter&, VectorEmitter&, const DotShape&, const Packed& a, const Panels& b, mlir::Value rows,
+             mlir::Value cols, mlir::Value depth, const DotBlock&, mlir::Value fresh);
 
 } // namespace tegula::tile

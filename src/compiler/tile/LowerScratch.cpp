@@ -3,8 +3,8 @@
 
 #include "compiler/tile/LowerScratch.h"
 
-#include "compiler/tile/LowerDot.h"
 #include "compiler/tile/MapFunctions.h"
+#include "compiler/tile/ScratchLowering.h"
 
 namespace tegula::tile {
 
@@ -12,84 +12,9 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t kCacheLine = 64;
-constexpr int64_t kAssumedL2Bytes = 256 << 10; // of a processor whose caches are unknown
-constexpr int64_t kRowMajorPanels = 4;                   // an accumulator of so few panels stays row-major: it may be an operand
-constexpr int64_t kMostPanelsTogether = 8;     // 1 KiB of a row of f32 is enough for the prefetcher
+constexpr int64_t kRowMajorPanels = 4; // an accumulator of so few panels stays row-major: it may be an operand
 
-int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
-bool isZeros(Value tile) {
-  auto splat = tile.getDefiningOp<SplatOp>();
-  return splat && matchPattern(splat.getScalar(), m_PosZeroFloat());
-}
-
-class ScratchLowering {
-public:
-  ScratchLowering(func::FuncOp function, const Target& target)
-      : function_(function), builder_(function.getContext()), e_(builder_, function.getLoc(), target),
-        v_(builder_, function.getLoc(), function->getAttrOfType<IntegerAttr>(kLanesAttribute).getInt()) {}
-
-  LogicalResult run();
-  int64_t scratchBytes() const { return scratchBytes_; }
-
-private:
-  using Kind = LazyTile::Kind;
-
-  LogicalResult lowerBlock(Block&);
-  LogicalResult lowerOperation(Operation*);
-  LogicalResult lowerTileOperation(Operation*);
-  LogicalResult lowerFor(scf::ForOp);
-  LogicalResult lowerIf(scf::IfOp);
-  void lowerScalar(ScalarOp);
-  void lowerLoad(LoadOp);
-  void lowerStore(StoreOp);
-  void lowerSplat(SplatOp);
-  void lowerIota(IotaOp);
-  void lowerMap(MapOp);
-  void lowerReduce(ReduceOp);
-  void lowerTranspose(TransposeOp);
-  void lowerDot(DotOp);
-
-  // Buffers.
-  Value allocate(int64_t bytes);
-  /// A buffer for a tile of these bounds, in whole register kernels so that it can be an accumulator.
-  LazyTileRef buffer(int64_t rows, int64_t cols, Value rowExtent, Value colExtent, Type element);
-  /// The same in panels as wide as the register kernel of `op`: for accumulators of many panels.
-  LazyTileRef panelBuffer(DotOp op, const LazyTile& like);
-  void copy(const LazyTile& from, const LazyTile& to);
-  LazyTileRef materialise(const LazyTileRef&);
-  /// Worth a buffer: evaluated more than once, and dear or small.
-  bool shouldKeep(Value tile, const LazyTile&) const;
-  void define(Value tile, LazyTileRef);
-
-  // Dots.
-  DotShape shapeOf(DotOp op) const;
-  Type packedElement(DotOp op) const;
-  Packed packA(DotOp, const LazyTileRef&);
-  LazyTileRef accumulatorFor(DotOp);
-  bool isLastUse(Value tile, Operation* user) const;
-  void packInvariants(scf::ForOp);
-  Panels packAllPanels(DotOp, const LazyTileRef&);
-  Panels panelsOf(DotOp, const LazyTileRef&);
-  DotOp startsFresh(scf::ForOp, unsigned argument) const;
-
-  const LazyTileRef& tile(Value v) const { return tiles_.find(v)->second; }
-
-  func::FuncOp function_;
-  OpBuilder builder_;
-  KernelEmitter e_;
-  VectorEmitter v_;
-  llvm::DenseMap<Value, LazyTileRef> tiles_;
-  llvm::DenseMap<Value, Packed> packedRows_;         // operands packed ahead of a loop
-  llvm::DenseMap<Value, Panels> packedPanels_;
-  llvm::DenseMap<Operation*, Value> firstStep_; // dots whose accumulator holds nothing in the first step of their loop
-  llvm::DenseMap<Operation*, scf::ForOp> loopOfYield_; // the loop as it was written, with its tiles
-  SmallVector<Operation*> dead_;
-  int64_t scratchBytes_ = 0;
-  int64_t rowUnit_ = 1, colUnit_ = 1;                // of buffers: whole register kernels
-  int dots_ = 0;                                     // several: code for ragged ends is kept small
-};
+} // namespace
 
 LogicalResult ScratchLowering::run() {
   rowUnit_ = colUnit_ = v_.lanes;
@@ -130,14 +55,22 @@ LogicalResult ScratchLowering::lowerTileOperation(Operation* op) {
   } else if (auto load = dyn_cast<LoadOp>(op)) {
     if (load.getGuard()) return op->emitOpError("with a guard has no lowering in scratch");
     lowerLoad(load);
-  } else if (auto store = dyn_cast<StoreOp>(op)) lowerStore(store);
-  else if (auto splat = dyn_cast<SplatOp>(op)) lowerSplat(splat);
-  else if (auto iota = dyn_cast<IotaOp>(op)) lowerIota(iota);
-  else if (auto reduce = dyn_cast<ReduceOp>(op)) lowerReduce(reduce);
-  else if (auto dot = dyn_cast<DotOp>(op)) lowerDot(dot);
-  else if (auto transpose = dyn_cast<TransposeOp>(op)) lowerTranspose(transpose);
-  else if (auto scalar = dyn_cast<ScalarOp>(op)) lowerScalar(scalar);
-  else if (!isa<ViewOp>(op)) return op->emitOpError("has no lowering in scratch");
+  } else if (auto store = dyn_cast<StoreOp>(op))
+    lowerStore(store);
+  else if (auto splat = dyn_cast<SplatOp>(op))
+    lowerSplat(splat);
+  else if (auto iota = dyn_cast<IotaOp>(op))
+    lowerIota(iota);
+  else if (auto reduce = dyn_cast<ReduceOp>(op))
+    lowerReduce(reduce);
+  else if (auto dot = dyn_cast<DotOp>(op))
+    lowerDot(dot);
+  else if (auto transpose = dyn_cast<TransposeOp>(op))
+    lowerTranspose(transpose);
+  else if (auto scalar = dyn_cast<ScalarOp>(op))
+    lowerScalar(scalar);
+  else if (!isa<ViewOp>(op))
+    return op->emitOpError("has no lowering in scratch");
   return success();
 }
 
@@ -164,19 +97,6 @@ LazyTileRef ScratchLowering::buffer(int64_t rows, int64_t cols, Value rowExtent,
   t->unitAxis = column ? 0 : 1;
   t->rowStride = e_.index(column ? 1 : pitch);
   t->colStride = e_.index(column ? pitch : 1);
-  return t;
-}
-
-LazyTileRef ScratchLowering::panelBuffer(DotOp op, const LazyTile& like) {
-  auto t = std::make_shared<LazyTile>(like);
-  t->kind = Kind::Memory;
-  auto width = static_cast<int64_t>(op.getWidth());
-  t->panelWidth = t->scratchPitch = width;
-  t->panelStride = (roundUp(like.rows, rowUnit_) + 1) * width;
-  t->base = allocate(t->panelStride * (roundUp(like.cols, width) / width) * memoryBytes(like.element));
-  t->unitAxis = 1;
-  t->rowStride = e_.index(width);
-  t->colStride = e_.index(1);
   return t;
 }
 
@@ -220,9 +140,10 @@ static std::shared_ptr<LazyTile> windowAt(KernelEmitter& e, func::FuncOp functio
   auto t = std::make_shared<LazyTile>();
   t->element = type.getElementType();
   Type pointer = function.getArgument(0).getType();
-  Value binding = LLVM::LoadOp::create(e.builder(), op.getLoc(), pointer,
-                                       e.element(function.getArgument(0), pointer, static_cast<int64_t>(op.getBinding())),
-                                       /*alignment=*/8, false, false, /*isInvariant=*/true);
+  Value binding =
+      LLVM::LoadOp::create(e.builder(), op.getLoc(), pointer,
+                           e.element(function.getArgument(0), pointer, static_cast<int64_t>(op.getBinding())),
+                           /*alignment=*/8, false, false, /*isInvariant=*/true);
   t->rowStride = type.getUnit() == Unit::Row ? e.index(1) : op.getRowStride();
   t->colStride = type.getUnit() == Unit::Col ? e.index(1) : op.getColStride();
   t->unitAxis = type.getUnit() == Unit::Row ? 0 : type.getUnit() == Unit::Col ? 1 : -1;
@@ -260,8 +181,10 @@ void ScratchLowering::lowerSplat(SplatOp op) {
   t->colExtent = extentOr(e_, op.getColExtent(), t->cols);
   Value x = op.getScalar();
   Type scalar = registerType(t->element);
-  if (x.getType().isIndex()) x = arith::IndexCastOp::create(builder_, op.getLoc(), scalar, x);
-  else if (x.getType().isBF16() || x.getType().isF16()) x = arith::ExtFOp::create(builder_, op.getLoc(), scalar, x);
+  if (x.getType().isIndex())
+    x = arith::IndexCastOp::create(builder_, op.getLoc(), scalar, x);
+  else if (x.getType().isBF16() || x.getType().isF16())
+    x = arith::ExtFOp::create(builder_, op.getLoc(), scalar, x);
   t->scalar = x;
   define(op.getResult(), t);
 }
@@ -358,17 +281,6 @@ LogicalResult ScratchLowering::lowerIf(scf::IfOp branch) {
   return success();
 }
 
-/// The dot that is all a loop does with a carried tile of zeros: its first step need not read them. Null: another use.
-DotOp ScratchLowering::startsFresh(scf::ForOp loop, unsigned argument) const {
-  Value carried = loop.getRegionIterArgs()[argument];
-  if (!isZeros(loop.getInitArgs()[argument]) || !carried.hasOneUse()) return {};
-  OpOperand& use = *carried.use_begin();
-  auto dot = dyn_cast<DotOp>(use.getOwner());
-  bool yielded = dot && dot.getAcc() == carried && dot.getResult().hasOneUse() && isa<scf::YieldOp>(*dot.getResult().user_begin()) &&
-                 dot.getResult().use_begin()->getOperandNumber() == argument;
-  return yielded ? dot : DotOp();
-}
-
 LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   packInvariants(loop);
   SmallVector<unsigned> tileArgs;
@@ -382,9 +294,11 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
     const LazyTileRef& from = tile(init);
     DotOp fresh = startsFresh(loop, static_cast<unsigned>(i));
     bool manyPanels = fresh && from->cols > kRowMajorPanels * static_cast<int64_t>(fresh.getWidth());
-    LazyTileRef carried = manyPanels ? panelBuffer(fresh, *from) : buffer(from->rows, from->cols, from->rowExtent, from->colExtent, from->element);
+    LazyTileRef carried = manyPanels ? panelBuffer(fresh, *from)
+                                     : buffer(from->rows, from->cols, from->rowExtent, from->colExtent, from->element);
     if (fresh) {
-      Value idle = arith::CmpIOp::create(builder_, loop.getLoc(), arith::CmpIPredicate::sge, loop.getLowerBound(), loop.getUpperBound());
+      Value idle = arith::CmpIOp::create(builder_, loop.getLoc(), arith::CmpIPredicate::sge, loop.getLowerBound(),
+                                         loop.getUpperBound());
       e_.branch(idle, [&] { copy(*from, *carried); });
     } else
       copy(*from, *carried);
@@ -394,7 +308,8 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   if (tileArgs.empty()) return lowerBlock(*loop.getBody());
 
   // The same loop without the tiles: their buffers are the carried state.
-  auto lowered = scf::ForOp::create(builder_, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  auto lowered =
+      scf::ForOp::create(builder_, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   Block* body = lowered.getBody();
   if (!body->empty()) body->back().erase();
   // Old block arguments of tiles stay as keys of tiles_ until the dead operations go.
@@ -411,7 +326,8 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   loopOfYield_[yield] = loop;
   builder_.setInsertionPointToStart(body);
   for (unsigned i : tileArgs)
-    if (DotOp dot = startsFresh(loop, i)) firstStep_[dot] = e_.equal(lowered.getInductionVar(), lowered.getLowerBound());
+    if (DotOp dot = startsFresh(loop, i))
+      firstStep_[dot] = e_.equal(lowered.getInductionVar(), lowered.getLowerBound());
   for (Operation& op : llvm::make_early_inc_range(body->without_terminator()))
     if (failed(lowerOperation(&op))) return failure();
 
@@ -431,121 +347,6 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   yield->setOperands(plain);
   return success();
 }
-
-// --------------------------------------------------------------------------------------------------------------- dots
-
-DotShape ScratchLowering::shapeOf(DotOp op) const {
-  DotFamily family = op.getFamily() == "bf16dot" ? DotFamily::Bf16Dot : DotFamily::Fma;
-  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()), family, dots_ > 1};
-}
-
-Type ScratchLowering::packedElement(DotOp op) const {
-  if (op.getFamily() == "bf16dot") return BFloat16Type::get(op.getContext());
-  return cast<TileType>(op.getAcc().getType()).getElementType();
-}
-
-Packed ScratchLowering::packA(DotOp op, const LazyTileRef& a) {
-  Type element = packedElement(op);
-  // A tile that lies in scratch as the register kernel reads it needs no packing.
-  if (a->kind == Kind::Memory && a->inScratch() && a->unitAxis == 1 && a->panelWidth == 0 && a->element == element &&
-      !element.isBF16())
-    return {a->base, a->scratchPitch};
-  int64_t pitch = rowsPitch(a->cols, element);
-  int64_t rows = roundUp(roundUp(a->rows, v_.lanes), op.getRows());
-  Packed packed{allocate(pitch * rows * memoryBytes(element)), pitch};
-  packRows(e_, v_, *a, packed.base, pitch, element, shapeOf(op).family);
-  return packed;
-}
-
-/// All panels, for use in a loop that does not change them.
-Panels ScratchLowering::packAllPanels(DotOp op, const LazyTileRef& b) {
-  DotShape shape = shapeOf(op);
-  Type element = packedElement(op);
-  Panels panels;
-  panels.pitch = panelPitch(b->rows, shape.width, v_.lanes);
-  int64_t count = (b->cols + shape.width - 1) / shape.width;
-  panels.base = allocate(panels.pitch * count * memoryBytes(element));
-  packPanels(e_, v_, *b, e_.index(0), count, panels.base, panels.pitch, shape.width, element, shape.family);
-  return panels;
-}
-
-/// Panels packed a group at a time, into a buffer that takes an eighth of L2.
-Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
-  auto packed = packedPanels_.find(op.getB());
-  if (packed != packedPanels_.end()) return packed->second;
-  DotShape shape = shapeOf(op);
-  Type element = packedElement(op);
-  Panels panels;
-  panels.pitch = panelPitch(b->rows, shape.width, v_.lanes);
-  const auto& caches = e_.target().caches;
-  int64_t room = (caches.size() > 1 ? caches[1].sizeBytes : kAssumedL2Bytes) / 8;
-  int64_t count = std::clamp<int64_t>(room / (panels.pitch * memoryBytes(element)), 1, kMostPanelsTogether);
-  count = std::min(count, (b->cols + shape.width - 1) / shape.width);
-  panels.groupWidth = count * shape.width;
-  panels.base = allocate(panels.pitch * count * memoryBytes(element));
-  panels.pack = [=, this](Value col) {
-    packPanels(e_, v_, *b, col, count, panels.base, panels.pitch, shape.width, element, shape.family);
-  };
-  return panels;
-}
-
-/// Packs the operands of dots in `loop` that are made outside of it.
-void ScratchLowering::packInvariants(scf::ForOp loop) {
-  loop.walk([&](DotOp op) {
-    auto outside = [&](Value v) { return tiles_.count(v) && !loop->isAncestor(v.getParentRegion()->getParentOp()); };
-    if (outside(op.getA()) && !packedRows_.count(op.getA())) packedRows_[op.getA()] = packA(op, tile(op.getA()));
-    if (outside(op.getB()) && !packedPanels_.count(op.getB())) packedPanels_[op.getB()] = packAllPanels(op, tile(op.getB()));
-  });
-}
-
-/// No operation after `user` looks at `value`, directly or through tiles that are not evaluated yet.
-bool ScratchLowering::isLastUse(Value value, Operation* user) const {
-  for (Operation* other : value.getUsers()) {
-    if (other == user) continue;
-    Operation* inBlock = user->getBlock()->findAncestorOpInBlock(*other);
-    if (!inBlock || isa<scf::YieldOp>(other)) return false;
-    if (inBlock == user) continue;
-    if (!inBlock->isBeforeInBlock(user)) return false;
-    if (!isa<MapOp, TransposeOp>(other)) continue;
-    Value result = other->getResult(0);
-    auto known = tiles_.find(result);
-    bool evaluated = known != tiles_.end() && known->second->inScratch();
-    if (!evaluated && !isLastUse(result, user)) return false;
-  }
-  return true;
-}
-
-/// The buffer that a dot accumulates into: the loop's own if the result is carried on and nobody needs the old value.
-LazyTileRef ScratchLowering::accumulatorFor(DotOp op) {
-  LazyTileRef acc = tile(op.getAcc());
-  Value result = op.getResult();
-  if (result.hasOneUse()) {
-    OpOperand& use = *result.use_begin();
-    auto loop = loopOfYield_.find(use.getOwner());
-    if (loop != loopOfYield_.end() && use.getOwner()->getBlock() == op->getBlock()) {
-      Value argument = loop->second.getRegionIterArgs()[use.getOperandNumber()];
-      if (isLastUse(argument, op)) return tile(argument);
-    }
-  }
-  return buffer(acc->rows, acc->cols, tile(op.getA())->rowExtent, tile(op.getB())->colExtent, acc->element);
-}
-
-void ScratchLowering::lowerDot(DotOp op) {
-  DotShape shape = shapeOf(op);
-  LazyTileRef a = tile(op.getA()), b = tile(op.getB()), acc = tile(op.getAcc());
-  LazyTileRef out = accumulatorFor(op);
-  auto first = firstStep_.find(op);
-  Value fresh = first == firstStep_.end() ? Value() : first->second;
-  if (isZeros(op.getAcc())) fresh = arith::ConstantOp::create(builder_, op.getLoc(), builder_.getBoolAttr(true));
-  else if (acc != out) copy(*acc, *out);
-  auto rows = packedRows_.find(op.getA());
-  Packed packedA = rows != packedRows_.end() ? rows->second : packA(op, a);
-  emitDot(e_, v_, shape, packedA, panelsOf(op, b), a->rowExtent, b->colExtent, b->rowExtent, {out->base, out->scratchPitch, out->element, out->panelStride},
-          fresh);
-  tiles_[op.getResult()] = out;
-}
-
-} // namespace
 
 StatusOr<int64_t> lowerScratchTiles(ModuleOp module, const Target& target) {
   std::string errors;

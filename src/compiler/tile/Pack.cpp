@@ -17,8 +17,8 @@ Value convert(VectorEmitter& v, Value lanes, Type from, Type to) { return v.enco
 /// Packs a square of lanes x lanes elements whose contiguous axis is the other one: vectors are read along `axis` at
 /// steps across it, transposed, and handed out by step of `axis`.
 /// `across` and `along` are how many exist in each direction (may be more than a square).
-KernelEmitter::Values readTransposed(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c, int axis,
-                                     Value across, Value along) {
+KernelEmitter::Values readTransposed(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c,
+                                     int axis, Value across, Value along) {
   KernelEmitter::Values rows;
   for (int64_t i = 0; i < v.lanes; ++i) {
     // A vector past the last one that exists has no lanes at all.
@@ -26,22 +26,25 @@ KernelEmitter::Values readTransposed(KernelEmitter& e, VectorEmitter& v, const L
     Value mask = e.firstLanes(exists, v.lanes);
     // Its place is clamped, because an operand that repeats along `axis` is read there all the same.
     Value place = e.min(e.index(i), e.add(across, -1));
-    Value at = axis == 0 ? evaluate(e, v, source, r, e.add(c, place), 0, mask) : evaluate(e, v, source, e.add(r, place), c, 1, mask);
+    Value at = axis == 0 ? evaluate(e, v, source, r, e.add(c, place), 0, mask)
+                         : evaluate(e, v, source, e.add(r, place), c, 1, mask);
     rows.push_back(arith::SelectOp::create(e.builder(), e.loc(), mask, at, e.zero(at.getType())));
   }
   return e.transpose(rows);
 }
 
-KernelEmitter::Values readTransposedWhole(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c, int axis) {
+KernelEmitter::Values readTransposedWhole(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c,
+                                          int axis) {
   KernelEmitter::Values rows;
   for (int64_t i = 0; i < v.lanes; ++i)
-    rows.push_back(axis == 0 ? evaluate(e, v, source, r, e.add(c, i), 0, Value()) : evaluate(e, v, source, e.add(r, i), c, 1, Value()));
+    rows.push_back(axis == 0 ? evaluate(e, v, source, r, e.add(c, i), 0, Value())
+                             : evaluate(e, v, source, e.add(r, i), c, 1, Value()));
   return e.transpose(rows);
 }
 
 /// Whole squares without masks, others with.
-void withSquare(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c, int axis, Value across, Value along,
-                llvm::function_ref<void(KernelEmitter::Values)> use) {
+void withSquare(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value r, Value c, int axis, Value across,
+                Value along, llvm::function_ref<void(KernelEmitter::Values)> use) {
   Value whole = arith::AndIOp::create(e.builder(), e.loc(), e.less(e.index(v.lanes - 1), across),
                                       e.less(e.index(v.lanes - 1), along));
   e.branch(
@@ -59,19 +62,19 @@ int64_t rowsPitch(int64_t depth, Type element) {
   return (depth + unit - 1) / unit * unit + unit;
 }
 
-void packRows(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value base, int64_t pitch, Type element, DotFamily family) {
+void packRows(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value base, int64_t pitch, Type element,
+              DotFamily family) {
   Type memory = memoryType(element);
   auto put = [&](Value lanes, Value r, Value k) {
     e.store(convert(v, lanes, source.element, element), e.element(base, memory, e.add(e.mul(r, pitch), k)));
   };
   // Masked lanes are stored as the zeros that reading gave: the pitch has room for a whole vector, and pairs need them.
   if (contiguousAxis(source) != 0) {
-    forEachVector(e, v, source.rowExtent, source.colExtent, 1,
-                  [&](Value r, Value k, Value mask) { 
-                    Value lanes = evaluate(e, v, source, r, k, 1, mask);
-                    if (mask) lanes = arith::SelectOp::create(e.builder(), e.loc(), mask, lanes, e.zero(lanes.getType()));
-                    put(lanes, r, k);
-                  });
+    forEachVector(e, v, source.rowExtent, source.colExtent, 1, [&](Value r, Value k, Value mask) {
+      Value lanes = evaluate(e, v, source, r, k, 1, mask);
+      if (mask) lanes = arith::SelectOp::create(e.builder(), e.loc(), mask, lanes, e.zero(lanes.getType()));
+      put(lanes, r, k);
+    });
     return;
   }
   e.loop(e.index(0), source.colExtent, v.lanes, [&](Value k) {
@@ -144,17 +147,19 @@ struct PanelPacker {
     for (int64_t l = 0; l < v.lanes; ++l) interleave.append({l, v.lanes + l});
     e.loop(e.index(0), depth, v.lanes, [&](Value k) {
       for (int64_t j = 0; j < width; j += v.lanes) {
-        withSquare(e, v, source, k, e.add(col, j), 0, e.sub(cols, e.index(j)), e.sub(depth, k), [&](KernelEmitter::Values square) {
-          for (Value& row : square) row = convert(v, row, source.element, element);
-          if (family == DotFamily::Fma) {
-            for (int64_t i = 0; i < v.lanes; ++i) e.store(square[i], address(e.add(k, i), j));
-            return;
-          }
-          for (int64_t i = 0; i < v.lanes; i += 2) {
-            Value pairs = vector::ShuffleOp::create(e.builder(), e.loc(), square[i], square[i + 1], interleave);
-            e.store(pairs, address(e.add(k, i), 2 * j));
-          }
-        });
+        withSquare(e, v, source, k, e.add(col, j), 0, e.sub(cols, e.index(j)), e.sub(depth, k),
+                   [&](KernelEmitter::Values square) {
+                     for (Value& row : square) row = convert(v, row, source.element, element);
+                     if (family == DotFamily::Fma) {
+                       for (int64_t i = 0; i < v.lanes; ++i) e.store(square[i], address(e.add(k, i), j));
+                       return;
+                     }
+                     for (int64_t i = 0; i < v.lanes; i += 2) {
+                       Value pairs =
+                           vector::ShuffleOp::create(e.builder(), e.loc(), square[i], square[i + 1], interleave);
+                       e.store(pairs, address(e.add(k, i), 2 * j));
+                     }
+                   });
       }
     });
   }
@@ -163,8 +168,8 @@ struct PanelPacker {
 } // namespace
 
 /// One panel.
-static void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, Value base, int64_t width, Type element,
-                      DotFamily family) {
+static void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, Value base, int64_t width,
+                      Type element, DotFamily family) {
   Value cols = e.sub(source.colExtent, col), depth = source.rowExtent;
   PanelPacker packer{e, v, source, col, base, width, element};
   if (contiguousAxis(source) == 0) return packer.transposing(depth, cols, family);
@@ -176,8 +181,8 @@ static void packPanel(KernelEmitter& e, VectorEmitter& v, const LazyTile& source
       [&] { copy([&](int64_t j) { return e.firstLanes(e.sub(cols, e.index(j)), v.lanes); }); });
 }
 
-void packPanels(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, int64_t count, Value base, int64_t pitch,
-                int64_t width, Type element, DotFamily family) {
+void packPanels(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value col, int64_t count, Value base,
+                int64_t pitch, int64_t width, Type element, DotFamily family) {
   Type memory = memoryType(element);
   auto oneByOne = [&] {
     Value end = e.min(e.add(col, count * width), source.colExtent);
@@ -193,7 +198,8 @@ void packPanels(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Valu
       for (int64_t p = 0; p < count; ++p)
         for (int64_t j = 0; j < width; j += v.lanes) {
           Value lanes = evaluate(e, v, source, k, e.add(col, p * width + j), 1, Value());
-          e.store(convert(v, lanes, source.element, element), e.element(base, memory, e.add(e.mul(k, width), p * pitch + j)));
+          e.store(convert(v, lanes, source.element, element),
+                  e.element(base, memory, e.add(e.mul(k, width), p * pitch + j)));
         }
     });
   };

@@ -5,8 +5,8 @@
 //                             pairs of k are interleaved for the bf16 dot: [panel][k/2][width][2]
 //
 // Any tile can be packed, so casts and other elementwise work of a prologue happen here, once per element of a block. A
-// source that is contiguous the other way is transposed in registers, a square of vectors at a time. Past the extents of the
-// source nothing is read; panels are filled up with zeros to the width and to whole pairs.
+// source that is contiguous the other way is transposed in registers, a square of vectors at a time. Past the extents
+// of the source nothing is read; panels are filled up with zeros to the width and to whole pairs.
 #pragma once
 
 #include "compiler/tile/LazyTile.h"
@@ -24,14 +24,14 @@ struct Packed {
 /// Elements that `packRows` writes at most: rows * pitch.
 int64_t rowsPitch(int64_t depth, mlir::Type element);
 /// source [R, K] to `base`.
-void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch, mlir::Type element,
-              DotFamily);
+void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch,
+              mlir::Type element, DotFamily);
 
 /// Elements from panel to panel for panels of `depth` (a bound).
 int64_t panelPitch(int64_t depth, int64_t width, int64_t lanes);
 /// Columns from `col`, at most `count` panels of `width` and none past the source's extent, of source [K, N] to `base`.
 /// Several at once read long pieces of a row: a narrow panel of a wide matrix would touch a page for two cache lines.
-void packPanels(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, int64_t count, mlir::Value base,
-                int64_t pitch, int64_t width, mlir::Type element, DotFamily);
+void packPanels(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, int64_t count,
+                mlir::Value base, int64_t pitch, int64_t width, mlir::Type element, DotFamily);
 
 } // namespace tegula::tile

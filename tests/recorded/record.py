@@ -222,7 +222,7 @@ def operator_cases():
     labels[3] = -100
     qkv = lambda T, S, KV: {"q": r(2, 4, T, 8), "k": r(2, KV, S, 8), "v": r(2, KV, S, 8)}
     yield "matmul", {"a": r(3, 7, 65), "b": r(65, 33)}, {}, ["a", "b"], lambda a, b: a @ b
-    yield "linear", {"x": r(2, 3, 33), "w": r(18, 33), "b": r(18)}, {}, ["x", "w", "b"], F.linear
+    yield "linear", {"x": r(2, 3, 33), "w": r(18, 33), "b": r(18)}, {}, ["x", "w", "b"], lambda x, w, b: F.linear(x, w, b)
     yield "softmax", {"x": r(4, 129)}, {"axis": -1}, ["x"], lambda x, axis: x.softmax(axis)
     yield "layer_norm", {"x": r(3, 4, 24), "w": r(24), "b": r(24)}, {"eps": 1e-5}, ["x", "w", "b"], lambda x, w, b, eps: F.layer_norm(x, (24,), w, b, eps)
     for form, name in (("erf", "none"), ("tanh", "tanh")):

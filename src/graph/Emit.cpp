@@ -7,9 +7,9 @@ namespace tegula {
 namespace {
 namespace op {
 const Symbol neg = "neg", add = "add", sub = "sub", mul = "mul", div = "div", equal = "equal", less = "less",
-             logicalAnd = "logical_and", select = "select", cast = "cast", constant = "constant", broadcast = "broadcast",
-             reduceSum = "reduce_sum", reshape = "reshape", transpose = "transpose", slice = "slice", pad = "pad",
-             contract = "contract";
+             logicalAnd = "logical_and", select = "select", cast = "cast", constant = "constant",
+             broadcast = "broadcast", reduceSum = "reduce_sum", reshape = "reshape", transpose = "transpose",
+             slice = "slice", pad = "pad", contract = "contract";
 } // namespace op
 } // namespace
 
@@ -79,7 +79,8 @@ Value Emit::slice(Value x, const Shape& starts, const Shape& sizes, const Shape&
 }
 
 Value Emit::pad(Value x, const Shape& low, const Shape& high, const Shape& interior, double value) {
-  return primitive(op::pad, {x}, {{attr::low, low}, {attr::high, high}, {attr::interior, interior}, {attr::value, value}});
+  return primitive(op::pad, {x},
+                   {{attr::low, low}, {attr::high, high}, {attr::interior, interior}, {attr::value, value}});
 }
 
 Value Emit::contract(Value a, Value b, const Shape& batchA, const Shape& batchB, const Shape& contractA,

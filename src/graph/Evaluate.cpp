@@ -18,7 +18,8 @@ public:
   StatusOr<Values> primitive(Symbol name, std::span<const Value> in, const Attributes& attrs) override {
     const Primitive* p = findPrimitive(name);
     if (!p) return invalid("there is no primitive `{}`", name.text());
-    if (!p->evaluate) return unsupported("{}: this build is without the reference evaluator (TEGULA_REFERENCE=0)", name.text());
+    if (!p->evaluate)
+      return unsupported("{}: this build is without the reference evaluator (TEGULA_REFERENCE=0)", name.text());
     std::vector<TensorType> types;
     std::vector<HostArray> arrays, outputs;
     for (Value v : in) {
@@ -99,7 +100,8 @@ StatusOr<EvaluationResult> evaluate(const Graph& recorded, std::span<const HostA
   }
   EvaluationResult result;
   for (Value v : g.outputs()) result.outputs.push_back(walk.arrayOf(values[v.node][v.result]));
-  for (const Graph::Assign& a : g.assigns()) result.assigned.push_back(walk.arrayOf(values[a.value.node][a.value.result]));
+  for (const Graph::Assign& a : g.assigns())
+    result.assigned.push_back(walk.arrayOf(values[a.value.node][a.value.result]));
   return result;
 }
 

@@ -24,11 +24,13 @@ Status checkInputs(const Graph& g, std::span<const Value> inputs, int32_t limit,
   return OkStatus();
 }
 
-StatusOr<TensorTypes> inferPrimitive(const Graph& g, Symbol op, std::span<const Value> inputs, const Attributes& attrs) {
+StatusOr<TensorTypes> inferPrimitive(const Graph& g, Symbol op, std::span<const Value> inputs,
+                                     const Attributes& attrs) {
   const Primitive* p = findPrimitive(op);
   if (!p) return invalid("there is no primitive `{}`", op.text());
   bool enough = p->inputs < 0 ? !inputs.empty() : inputs.size() == static_cast<size_t>(p->inputs);
-  if (!enough) return invalid("{}: takes {} inputs but was given {}", op.text(), p->inputs < 0 ? 1 : p->inputs, inputs.size());
+  if (!enough)
+    return invalid("{}: takes {} inputs but was given {}", op.text(), p->inputs < 0 ? 1 : p->inputs, inputs.size());
   absl::InlinedVector<TensorType, 4> types;
   for (Value v : inputs) types.push_back(g.typeOf(v));
   return p->infer(std::span<const TensorType>(types.data(), types.size()), attrs);
@@ -62,7 +64,8 @@ StatusOr<Values> Graph::addPrimitive(Symbol op, std::span<const Value> inputs, c
   TG_RETURN_IF_ERROR(checkInputs(*this, inputs, static_cast<int32_t>(nodes_.size()), false));
   TG_ASSIGN_OR_RETURN(TensorTypes results, inferPrimitive(*this, op, inputs, attrs));
   size_t count = results.size();
-  int32_t id = append({Node::Kind::Primitive, op, Values(inputs.begin(), inputs.end()), attrs, std::move(results), scope});
+  int32_t id =
+      append({Node::Kind::Primitive, op, Values(inputs.begin(), inputs.end()), attrs, std::move(results), scope});
   return resultsOf(id, count);
 }
 
@@ -71,8 +74,8 @@ StatusOr<Values> Graph::addOperator(Symbol op, std::span<const Value> inputs, co
   TG_ASSIGN_OR_RETURN(Attributes complete, library_->completeAttributes(op, attrs));
   TG_ASSIGN_OR_RETURN(TensorTypes results, inferOperator(*this, op, inputs, complete));
   size_t count = results.size();
-  int32_t id =
-      append({Node::Kind::Operator, op, Values(inputs.begin(), inputs.end()), std::move(complete), std::move(results), scope});
+  int32_t id = append(
+      {Node::Kind::Operator, op, Values(inputs.begin(), inputs.end()), std::move(complete), std::move(results), scope});
   return resultsOf(id, count);
 }
 
@@ -111,7 +114,8 @@ Status Graph::verify() const {
                                                     : inferOperator(*this, n.op, n.inputs, n.attrs);
     if (!inferred.ok()) return addContext(inferred.status(), describe(*this, i));
     if (inferred->size() != n.results.size())
-      return internal("{}: has {} results but its rule gives {}", describe(*this, i), n.results.size(), inferred->size());
+      return internal("{}: has {} results but its rule gives {}", describe(*this, i), n.results.size(),
+                      inferred->size());
     for (size_t r = 0; r < n.results.size(); ++r)
       if (n.results[r] != (*inferred)[r])
         return internal("{}: result {} is {} but its rule gives {}", describe(*this, i), r, toString(n.results[r]),
@@ -128,8 +132,8 @@ Status Graph::verify() const {
       return internal("assign to input {}, which is not a state", a.input);
     const TensorType& state = nodes_[inputs_[a.input].node].results[0];
     if (typeOf(a.value) != state)
-      return invalid("assign: state {} is {} but the value is {}", nodes_[inputs_[a.input].node].op.text(), toString(state),
-                     toString(typeOf(a.value)));
+      return invalid("assign: state {} is {} but the value is {}", nodes_[inputs_[a.input].node].op.text(),
+                     toString(state), toString(typeOf(a.value)));
   }
   return OkStatus();
 }

@@ -36,19 +36,26 @@ struct AttributeWriter {
 
 std::string_view kindText(Node::Kind k) {
   switch (k) {
-  case Node::Kind::Input: return "input";
-  case Node::Kind::Primitive: return "primitive";
-  case Node::Kind::Operator: return "operator";
-  case Node::Kind::Gradient: break;
+  case Node::Kind::Input:
+    return "input";
+  case Node::Kind::Primitive:
+    return "primitive";
+  case Node::Kind::Operator:
+    return "operator";
+  case Node::Kind::Gradient:
+    break;
   }
   return "gradient";
 }
 
 std::string_view inputKindText(InputKind k) {
   switch (k) {
-  case InputKind::Data: return "data";
-  case InputKind::Scalar: return "scalar";
-  case InputKind::State: break;
+  case InputKind::Data:
+    return "data";
+  case InputKind::Scalar:
+    return "scalar";
+  case InputKind::State:
+    break;
   }
   return "state";
 }
@@ -99,7 +106,8 @@ StatusOr<TensorType> readType(const std::string& text, std::string_view where) {
   std::string_view rest(text.data() + open + 1, text.size() - open - 2);
   while (!rest.empty()) {
     std::string_view digits = rest.substr(0, rest.find(','));
-    bool good = !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    bool good =
+        !digits.empty() && digits.size() < 19 && digits.find_first_not_of("0123456789") == std::string_view::npos;
     if (!good || type.shape.rank() == kMaxRank) return wrong(where, fmt::format("bad shape in `{}`", text));
     type.shape.push_back(std::stoll(std::string(digits)));
     rest.remove_prefix(std::min(rest.size(), digits.size() + 1));
@@ -145,7 +153,8 @@ StatusOr<AttrValue> readAttribute(const Json& j, std::string_view where) {
   if (j.is_number_float()) return AttrValue(j.get<double>());
   if (j.is_string()) return AttrValue(Symbol(std::string_view(j.get_ref<const std::string&>())));
   if (j.is_object()) return readTagged(j, where);
-  if (j.size() > static_cast<size_t>(kMaxRank)) return wrong(where, "an attribute list is longer than the largest rank");
+  if (j.size() > static_cast<size_t>(kMaxRank))
+    return wrong(where, "an attribute list is longer than the largest rank");
   Shape list;
   for (const Json& item : j) {
     if (!item.is_number_integer()) return wrong(where, "an attribute list holds something that is not an integer");
@@ -181,7 +190,8 @@ Status readNode(const Json& j, Graph& g, std::string_view where) {
     attrs.set(Symbol(std::string_view(key)), std::move(a));
   }
   Symbol op{std::string_view(operation)}, scope;
-  if (j.contains("scope") && j["scope"].is_string()) scope = Symbol(std::string_view(j["scope"].get_ref<const std::string&>()));
+  if (j.contains("scope") && j["scope"].is_string())
+    scope = Symbol(std::string_view(j["scope"].get_ref<const std::string&>()));
   StatusOr<Values> results = wrong(where, fmt::format("`kind` is `{}`, which is not known", kind));
   if (kind == "primitive") results = g.addPrimitive(op, inputs, attrs, scope);
   if (kind == "operator") results = g.addOperator(op, inputs, attrs, scope);
@@ -191,10 +201,12 @@ Status readNode(const Json& j, Graph& g, std::string_view where) {
   }
   if (!results.ok()) return addContext(results.status(), where);
   TG_ASSIGN_OR_RETURN(const Json* stated, listMember(j, "results", where));
-  if (stated->size() != results->size()) return wrong(where, "the number of results differs from what the operation gives");
+  if (stated->size() != results->size())
+    return wrong(where, "the number of results differs from what the operation gives");
   for (size_t r = 0; r < results->size(); ++r)
     if (std::string found = toString(g.typeOf((*results)[r])); !(*stated)[r].is_string() || (*stated)[r] != found)
-      return wrong(where, fmt::format("result {} is stated as {} but the operation gives {}", r, (*stated)[r].dump(), found));
+      return wrong(where,
+                   fmt::format("result {} is stated as {} but the operation gives {}", r, (*stated)[r].dump(), found));
   return OkStatus();
 }
 
@@ -222,7 +234,10 @@ std::string toJson(const Graph& g) {
   for (size_t i = 0; i < g.nodes().size(); ++i) nodes.push_back(nodeJson(g.nodes()[i], inputKinds[i]));
   for (Value v : g.outputs()) outputs.push_back(valueJson(v));
   for (const Graph::Assign& a : g.assigns()) assigns.push_back({{"input", a.input}, {"value", valueJson(a.value)}});
-  Json body = {{"format", kFormat}, {"nodes", std::move(nodes)}, {"outputs", std::move(outputs)}, {"assigns", std::move(assigns)}};
+  Json body = {{"format", kFormat},
+               {"nodes", std::move(nodes)},
+               {"outputs", std::move(outputs)},
+               {"assigns", std::move(assigns)}};
   return Json{{"compute_graph", std::move(body)}}.dump(1);
 }
 
@@ -231,7 +246,8 @@ StatusOr<Graph> graphFromJson(std::string_view text, std::shared_ptr<const Opera
   if (root.is_discarded()) return invalid("compute_graph: the text is not JSON");
   TG_ASSIGN_OR_RETURN(const Json* body, member(root, "compute_graph", "file"));
   TG_ASSIGN_OR_RETURN(const Json* format, member(*body, "format", "graph"));
-  if (*format != kFormat) return invalid("compute_graph: format {} was found, this build reads {}", format->dump(), kFormat);
+  if (*format != kFormat)
+    return invalid("compute_graph: format {} was found, this build reads {}", format->dump(), kFormat);
   TG_ASSIGN_OR_RETURN(const Json* nodes, listMember(*body, "nodes", "graph"));
   Graph g(std::move(library));
   for (size_t i = 0; i < nodes->size(); ++i) TG_RETURN_IF_ERROR(readNode((*nodes)[i], g, fmt::format("node {}", i)));

@@ -12,9 +12,12 @@ std::string reference(Value v) {
 
 std::string_view kindName(InputKind k) {
   switch (k) {
-  case InputKind::Data: return "data";
-  case InputKind::Scalar: return "scalar";
-  case InputKind::State: break;
+  case InputKind::Data:
+    return "data";
+  case InputKind::Scalar:
+    return "scalar";
+  case InputKind::State:
+    break;
   }
   return "state";
 }

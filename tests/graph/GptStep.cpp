@@ -23,7 +23,8 @@ public:
 
   Recorder run() {
     auto [B, T, C, H, V, layers] = s_;
-    Value tokens = r_.input({DType::I64, {B, T}}, InputKind::Data, V), labels = r_.input({DType::I64, {B, T}}, InputKind::Data, V);
+    Value tokens = r_.input({DType::I64, {B, T}}, InputKind::Data, V),
+          labels = r_.input({DType::I64, {B, T}}, InputKind::Data, V);
     Value lr = scalar(0.01), correction1 = scalar(0.5), correction2 = scalar(0.25);
     Value wte = parameter({V, C}), wpe = parameter({T, C});
     Value x = r_.op("add", {r_.primitive("gather", {wte, tokens}, {{"axis", int64_t(0)}}), wpe});

@@ -1,5 +1,5 @@
-// A training step of a small GPT as a recorded graph, with random data: everything that makes plans hard (split q, k and v,
-// transposed heads, a tied head, clipping by the global norm, AdamW on every parameter).
+// A training step of a small GPT as a recorded graph, with random data: everything that makes plans hard (split q, k
+// and v, transposed heads, a tied head, clipping by the global norm, AdamW on every parameter).
 #pragma once
 
 #include "GraphTestSupport.h"

@@ -77,7 +77,8 @@ void check(const Case& c, uint32_t seed = 1) {
       inputs[i].set(k, x);
       double expected = (f[1] - f[0]) / (2 * h);
       // Error of the difference: h² times the third derivative, and rounding 2^-52 / h.
-      EXPECT_NEAR(gradient.get(k), expected, 2e-8 * (1 + std::abs(expected)) + 1e-8 * std::abs(f[0])) << "input " << i << " element " << k;
+      EXPECT_NEAR(gradient.get(k), expected, 2e-8 * (1 + std::abs(expected)) + 1e-8 * std::abs(f[0]))
+          << "input " << i << " element " << k;
     }
   }
 }
@@ -102,7 +103,8 @@ TEST(Gradient, Movement) {
   check({"slice", {f64({7, 5})}, {{"starts", Shape{1, 4}}, {"sizes", Shape{3, 2}}, {"steps", Shape{2, -3}}}});
   check({"slice", {f64({7, 5})}, {{"starts", Shape{2, 0}}, {"sizes", Shape{3, 5}}, {"steps", Shape{1, 1}}}});
   check({"slice", {f64({4})}, {{"starts", Shape{0}}, {"sizes", Shape{0}}, {"steps", Shape{1}}}});
-  check({"pad", {f64({3, 2})}, {{"low", Shape{1, 0}}, {"high", Shape{0, 2}}, {"interior", Shape{2, 1}}, {"value", 3.0}}});
+  check(
+      {"pad", {f64({3, 2})}, {{"low", Shape{1, 0}}, {"high", Shape{0, 2}}, {"interior", Shape{2, 1}}, {"value", 3.0}}});
   check({"pad", {f64({0})}, {{"low", Shape{1}}, {"high", Shape{2}}, {"interior", Shape{1}}, {"value", 3.0}}});
   check({"concatenate", {f64({2, 3}), f64({2, 0}), f64({2, 1})}, {{"axis", int64_t(1)}}});
 }
@@ -122,7 +124,8 @@ TEST(Gradient, Reductions) {
       check({"scan", {f64({2, 1})}, at});
       check({"scan", {f64({2, 0})}, at});
     }
-  for (bool descending : {false, true}) check({"sort", {f64({3, 5})}, {{"axis", int64_t(1)}, {"descending", descending}}});
+  for (bool descending : {false, true})
+    check({"sort", {f64({3, 5})}, {{"axis", int64_t(1)}, {"descending", descending}}});
 }
 
 TEST(Gradient, ProductsOfZeros) {
@@ -152,7 +155,8 @@ TEST(Gradient, Ties) {
   g.outputs().push_back(valueOf(g.addGradient(y[0], std::span(&x, 1)))[0]);
   double v[4] = {3, 1, 3, 3};
   HostArray in = HostArray::fromValues(DType::F64, {4}, v);
-  EXPECT_EQ(valueOf(evaluate(g, std::span(&in, 1))).outputs[0].toVector(), (std::vector<double>{1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
+  EXPECT_EQ(valueOf(evaluate(g, std::span(&in, 1))).outputs[0].toVector(),
+            (std::vector<double>{1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
 }
 
 TEST(Gradient, Contractions) {
@@ -160,7 +164,8 @@ TEST(Gradient, Contractions) {
   check({"contract", {f64({3, 4}), f64({4, 2})}, plain});
   check({"contract", {f64({3, 0}), f64({0, 2})}, plain});
   check({"contract", {f64({1, 1}), f64({1, 1})}, plain});
-  Attributes batched{{"batch_a", Shape{2, 0}}, {"batch_b", Shape{1, 3}}, {"contract_a", Shape{3, 1}}, {"contract_b", Shape{0, 2}}};
+  Attributes batched{
+      {"batch_a", Shape{2, 0}}, {"batch_b", Shape{1, 3}}, {"contract_a", Shape{3, 1}}, {"contract_b", Shape{0, 2}}};
   check({"contract", {f64({2, 3, 2, 4}), f64({4, 2, 3, 2, 5})}, batched});
 }
 

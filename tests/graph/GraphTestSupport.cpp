@@ -13,8 +13,10 @@ HostArray randomArray(const TensorType& t, uint32_t seed, int64_t high) {
   std::mt19937 random(seed);
   HostArray a(t);
   for (int64_t i = 0; i < a.elements(); ++i)
-    if (isFloat(t.dtype)) a.set(i, static_cast<double>(random()) / 2147483648.0 - 1.0);
-    else a.setInt(i, static_cast<int64_t>(random() % static_cast<uint64_t>(high)));
+    if (isFloat(t.dtype))
+      a.set(i, static_cast<double>(random()) / 2147483648.0 - 1.0);
+    else
+      a.setInt(i, static_cast<int64_t>(random() % static_cast<uint64_t>(high)));
   return a;
 }
 
@@ -23,8 +25,10 @@ double difference(const HostArray& a, const HostArray& b) {
   double worst = 0;
   for (int64_t i = 0; i < a.elements(); ++i) {
     double x = a.get(i), y = b.get(i);
-    if (std::isnan(x) || std::isnan(y)) worst = std::isnan(x) && std::isnan(y) ? worst : INFINITY;
-    else if (x != y) worst = std::max(worst, std::abs(x - y) / (1 + std::abs(y)));
+    if (std::isnan(x) || std::isnan(y))
+      worst = std::isnan(x) && std::isnan(y) ? worst : INFINITY;
+    else if (x != y)
+      worst = std::max(worst, std::abs(x - y) / (1 + std::abs(y)));
   }
   return worst;
 }
@@ -68,7 +72,8 @@ std::string TestTarget::whyNotFuse(const Graph& g, std::span<const int32_t> node
       return "a number needs a pass of its own";
     } else if (kind == PrimitiveKind::Elementwise && n.results[0].shape.rank() > 0) {
       add(full, n.results[0].shape);
-    } else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast && kind != PrimitiveKind::Source) {
+    } else if (kind != PrimitiveKind::Elementwise && kind != PrimitiveKind::Broadcast &&
+               kind != PrimitiveKind::Source) {
       ++other;
     }
   }
@@ -147,7 +152,9 @@ StatusOr<GroupSchedule> TestTarget::schedule(const Group& group) const {
 
 StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::span<const HostArray> inputs) {
   PlanRun run;
-  auto poisoned = [](int64_t bytes) { return std::vector<uint8_t>(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0xff); };
+  auto poisoned = [](int64_t bytes) {
+    return std::vector<uint8_t>(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0xff);
+  };
   std::vector<uint8_t> arena = poisoned(plan.arenaBytes);
   std::vector<std::vector<uint8_t>> outputs;
   for (const TensorType& t : plan.outputs) outputs.push_back(poisoned(t.sizeBytes()));
@@ -156,10 +163,14 @@ StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::spa
   for (const HostArray& a : plan.constants) constants.push_back(a.clone());
   auto address = [&](const BufferRef& r) -> uint8_t* {
     switch (r.space) {
-    case BufferRef::Space::Input: return run.inputs[r.index].as<uint8_t>() + r.offsetBytes;
-    case BufferRef::Space::Output: return outputs[r.index].data() + r.offsetBytes;
-    case BufferRef::Space::Arena: return arena.data() + r.offsetBytes;
-    case BufferRef::Space::Constant: break;
+    case BufferRef::Space::Input:
+      return run.inputs[r.index].as<uint8_t>() + r.offsetBytes;
+    case BufferRef::Space::Output:
+      return outputs[r.index].data() + r.offsetBytes;
+    case BufferRef::Space::Arena:
+      return arena.data() + r.offsetBytes;
+    case BufferRef::Space::Constant:
+      break;
     }
     return constants[r.index].as<uint8_t>() + r.offsetBytes;
   };
@@ -184,12 +195,14 @@ StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::spa
       for (size_t o = 0; o < group.outputLayouts.size(); ++o) {
         bool partial = segment.scalars[1] == 1;
         const TensorType& t = results.outputs[o].type();
-        HostArray to = viewOf(t, partial ? Layout::rowMajor(t.shape) : group.outputLayouts[o], address(segment.bindings[b++]));
+        HostArray to =
+            viewOf(t, partial ? Layout::rowMajor(t.shape) : group.outputLayouts[o], address(segment.bindings[b++]));
         to.copyFrom(results.outputs[o]);
       }
     }
   for (size_t o = 0; o < plan.outputs.size(); ++o)
-    run.outputs.push_back(viewOf(plan.outputs[o], Layout::rowMajor(plan.outputs[o].shape), address(plan.outputPlaces[o])).clone());
+    run.outputs.push_back(
+        viewOf(plan.outputs[o], Layout::rowMajor(plan.outputs[o].shape), address(plan.outputPlaces[o])).clone());
   return run;
 }
 

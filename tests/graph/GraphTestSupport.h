@@ -1,5 +1,5 @@
-// Shared by the graph's tests: the library, random arrays, a target that takes every group, and an interpreter that runs a plan
-// on real buffers (inputs, outputs, one poisoned arena) by evaluating each group's body.
+// Shared by the graph's tests: the library, random arrays, a target that takes every group, and an interpreter that
+// runs a plan on real buffers (inputs, outputs, one poisoned arena) by evaluating each group's body.
 #pragma once
 
 #include "graph/Emit.h"
@@ -16,7 +16,8 @@ std::shared_ptr<const OperatorLibrary> library();
 /// Values in [-1, 1) (floats) or [0, high) (integers), the same for the same seed.
 HostArray randomArray(const TensorType&, uint32_t seed, int64_t high = 8);
 
-/// Takes elementwise groups with reductions at their ends, keeps operators with tile kernels, reads and writes any strides.
+/// Takes elementwise groups with reductions at their ends, keeps operators with tile kernels, reads and writes any
+/// strides.
 struct TestTarget : TargetModel {
   bool keepOperators = true, fuseLoops = true, fuseEpilogues = true, anyStrides = true;
   bool twoDispatches = false; // every group computes into temporaries, and a second dispatch copies them to the outputs

@@ -1,4 +1,5 @@
-// Each pass keeps what a graph means; rules of simplify hold for NaN, infinities and -0; equal nodes merge, unequal do not.
+// Each pass keeps what a graph means; rules of simplify hold for NaN, infinities and -0; equal nodes merge, unequal do
+// not.
 #include "GptStep.h"
 #include "graph/layout/StridedView.h"
 #include "graph/passes/Passes.h"
@@ -8,7 +9,8 @@ namespace tegula::test {
 namespace {
 
 int64_t count(const Graph& g, Symbol op) {
-  return std::count_if(g.nodes().begin(), g.nodes().end(), [&](const Node& n) { return n.op == op && n.kind != Node::Kind::Input; });
+  return std::count_if(g.nodes().begin(), g.nodes().end(),
+                       [&](const Node& n) { return n.op == op && n.kind != Node::Kind::Input; });
 }
 
 /// Same bits, any NaN equal to any other.
@@ -70,7 +72,9 @@ TEST(Simplify, ViewsFold) {
     Value row = e.broadcast(x, {1, 8}, {1});
     return e.broadcast(e.mul(row, e.constantLike(3, row)), {4, 8}, {0, 1});
   });
-  EXPECT_EQ(s.typeOf({s.node(s.outputs()[0].node).inputs[0].node, 0}).shape, Shape{8}) << "the product is computed once a number\n" << toText(s);
+  EXPECT_EQ(s.typeOf({s.node(s.outputs()[0].node).inputs[0].node, 0}).shape, Shape{8})
+      << "the product is computed once a number\n"
+      << toText(s);
   s = expectSimplified([](Emit& e, Value x) {
     return e.reshape(e.broadcast(e.reduceSum(e.reshape(x, {2, 4}), {1}, true), {2, 4}, {0, 1}), {8});
   });
@@ -89,10 +93,12 @@ TEST(Simplify, CastsMoveTowardsTheComputation) {
 
 TEST(CommonSubexpressions, MergeEqualNodesOnly) {
   Graph g(library());
-  Value x = g.addInput("x", {DType::F32, {3}}), seed = g.addInput("seed", {DType::I64, {}}), step = g.addInput("step", {DType::I64, {}});
+  Value x = g.addInput("x", {DType::F32, {3}}), seed = g.addInput("seed", {DType::I64, {}}),
+        step = g.addInput("step", {DType::I64, {}});
   Emit e(g);
   auto noise = [&](int64_t stream) {
-    return e.primitive("random_uniform", {seed, step}, {{"shape", Shape{3}}, {"stream", stream}, {"dtype", DType::F32}});
+    return e.primitive("random_uniform", {seed, step},
+                       {{"shape", Shape{3}}, {"stream", stream}, {"dtype", DType::F32}});
   };
   Value a = e.add(e.mul(x, x), e.mul(x, x));
   Value b = e.add(noise(1), e.add(noise(1), noise(2)));
@@ -127,8 +133,10 @@ TEST(Passes, EveryGraphOnTheWayMeansTheSame) {
     seen.emplace_back(pass);
     TG_EXPECT_OK(g.verify());
     EvaluationResult now = valueOf(evaluate(g, r.data));
-    for (size_t o = 0; o < now.outputs.size(); ++o) EXPECT_LE(difference(now.outputs[o], expected.outputs[o]), 1e-5) << pass;
-    for (size_t a = 0; a < now.assigned.size(); ++a) EXPECT_LE(difference(now.assigned[a], expected.assigned[a]), 1e-5) << pass;
+    for (size_t o = 0; o < now.outputs.size(); ++o)
+      EXPECT_LE(difference(now.outputs[o], expected.outputs[o]), 1e-5) << pass;
+    for (size_t a = 0; a < now.assigned.size(); ++a)
+      EXPECT_LE(difference(now.assigned[a], expected.assigned[a]), 1e-5) << pass;
   };
   valueOf(makePlan(r.g, target, options));
   EXPECT_EQ(seen, passNames());
@@ -208,8 +216,13 @@ TEST(StridedView, AgreesWithTheReference) {
         v = e.primitive("transpose", {v}, {{"permutation", p}});
         break;
       }
-      case 1: v = e.reverse(v, {static_cast<int64_t>(random() % s.rank())}); break;
-      case 2: v = e.primitive("reshape", {v}, {{"shape", s.elements() % 4 == 0 ? Shape{s.elements() / 4, 2, 2} : Shape{s.elements()}}}); break;
+      case 1:
+        v = e.reverse(v, {static_cast<int64_t>(random() % s.rank())});
+        break;
+      case 2:
+        v = e.primitive("reshape", {v},
+                        {{"shape", s.elements() % 4 == 0 ? Shape{s.elements() / 4, 2, 2} : Shape{s.elements()}}});
+        break;
       default: {
         Shape starts = filledShape(s.rank(), 0), sizes = s;
         int axis = static_cast<int>(random() % s.rank());

@@ -1,4 +1,5 @@
-// Plans interpreted on real bytes give what the reference gives for the recorded graph, whatever was fused, laid out or placed.
+// Plans interpreted on real bytes give what the reference gives for the recorded graph, whatever was fused, laid out or
+// placed.
 #include "GptStep.h"
 #include "graph/plan/MemoryPlanner.h"
 #include <chrono>
@@ -7,7 +8,8 @@ namespace tegula::test {
 namespace {
 
 /// Makes a plan, runs it, compares with the reference.
-void expectPlanMatches(const Recorder& r, const TestTarget& target, double tolerance = 1e-10, PlanOptions options = {}) {
+void expectPlanMatches(const Recorder& r, const TestTarget& target, double tolerance = 1e-10,
+                       PlanOptions options = {}) {
   options.observe = [](std::string_view pass, const Graph& g) {
     Status s = g.verify();
     EXPECT_TRUE(s.ok()) << pass << ": " << message(s);
@@ -74,7 +76,8 @@ TEST(Plan, Bf16PolicyChangesProductsOnly) {
 
 TEST(Plan, IsDeterministicAndKeysIgnoreExtents) {
   TestTarget a, b, c;
-  Plan first = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, a)), second = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, b));
+  Plan first = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, a)),
+       second = valueOf(makePlan(gptStep({2, 3, 4, 2, 7, 2}).g, b));
   EXPECT_EQ(first.text(), second.text());
   Plan other = valueOf(makePlan(gptStep({5, 9, 4, 2, 7, 2}).g, c));
   ASSERT_EQ(first.kernels.size(), other.kernels.size());

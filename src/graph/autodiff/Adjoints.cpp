@@ -72,8 +72,10 @@ Value Adjoints::take(Value of, Emit& e) {
   Value sum;
   for (const Contribution& c : all) {
     if (!e.status().ok()) return {};
-    if (c.axis >= 0) pieces.push_back(c);
-    else sum = sum.present() ? e.add(sum, c.gradient) : c.gradient;
+    if (c.axis >= 0)
+      pieces.push_back(c);
+    else
+      sum = sum.present() ? e.add(sum, c.gradient) : c.gradient;
   }
   if (pieces.empty()) return sum;
   Value rest = joined(Shape(e.shapeOf(of)), std::move(pieces), e);

@@ -10,8 +10,8 @@ namespace tegula {
 class Adjoints {
 public:
   void add(Value of, Value gradient);
-  /// A contribution to elements [start, start + size) of one axis only: the gradient of a slice. Disjoint pieces become one
-  /// concatenation instead of padded sums.
+  /// A contribution to elements [start, start + size) of one axis only: the gradient of a slice. Disjoint pieces become
+  /// one concatenation instead of padded sums.
   void addPiece(Value of, Value gradient, int axis, int64_t start);
   bool has(Value of) const { return contributions_.contains(of); }
   /// The sum of what was added, in that order; absent if nothing was. Forgets it.

@@ -1,5 +1,5 @@
-// Derivative of contract: d(a) contracts dy with b over the free axes of b, and the other way round; a transpose puts the
-// axes in order.
+// Derivative of contract: d(a) contracts dy with b over the free axes of b, and the other way round; a transpose puts
+// the axes in order.
 #include "graph/autodiff/Rules.h"
 #include "primitives/InferRules.h"
 
@@ -23,8 +23,7 @@ int indexOf(const Shape& axes, int64_t axis) {
 }
 
 /// `otherFree`: where the free axes of `other` begin in dy.
-Value operandGradient(RuleCall& c, Value self, const Operand& own, Value other, const Operand& theirs,
-                      int otherFree) {
+Value operandGradient(RuleCall& c, Value self, const Operand& own, Value other, const Operand& theirs, int otherFree) {
   Emit& e = c.e;
   int batches = own.batch.rank();
   Shape dyBatch = countingShape(batches), dyContracted;
@@ -41,7 +40,8 @@ Value operandGradient(RuleCall& c, Value self, const Operand& own, Value other, 
   for (int i = 0; i < batches; ++i) permutation[static_cast<int>(own.batch[i])] = i;
   for (int i = 0; i < own.free.rank(); ++i) permutation[static_cast<int>(own.free[i])] = batches + i;
   for (int i = 0; i < own.contracted.rank(); ++i)
-    permutation[static_cast<int>(own.contracted[i])] = batches + own.free.rank() + indexOf(sorted, theirs.contracted[i]);
+    permutation[static_cast<int>(own.contracted[i])] =
+        batches + own.free.rank() + indexOf(sorted, theirs.contracted[i]);
   return e.transpose(product, permutation);
 }
 

@@ -1,5 +1,5 @@
-// Derivatives of convolution, written with convolution itself: d(x) convolves the spread-out dy with the reversed, swapped
-// weights; d(w) convolves x with dy as the window (batch and channels swapped, strides and dilations swapped).
+// Derivatives of convolution, written with convolution itself: d(x) convolves the spread-out dy with the reversed,
+// swapped weights; d(w) convolves x with dy as the window (batch and channels swapped, strides and dilations swapped).
 #include "graph/autodiff/Rules.h"
 #include "primitives/InferRules.h"
 
@@ -34,8 +34,10 @@ Value swapWithinGroups(Emit& e, Value x, int64_t groups, int from) {
   int64_t other = s[1 - from], own = s[from] / groups;
   Shape split, permutation, merged;
   // from 0: [g, own, other] -> [g, other, own]; from 1: [other, g, own] -> [own, g, other].
-  if (from == 0) split = Shape{groups, own, other}, permutation = Shape{0, 2, 1}, merged = Shape{groups * other, own};
-  else split = Shape{other, groups, own}, permutation = Shape{2, 1, 0}, merged = Shape{own, groups * other};
+  if (from == 0)
+    split = Shape{groups, own, other}, permutation = Shape{0, 2, 1}, merged = Shape{groups * other, own};
+  else
+    split = Shape{other, groups, own}, permutation = Shape{2, 1, 0}, merged = Shape{own, groups * other};
   for (int i = 2; i < s.rank(); ++i) {
     split.push_back(s[i]);
     permutation.push_back(i + 1);
@@ -76,8 +78,8 @@ Value weightGradient(RuleCall& c, const Window& at) {
     int64_t needed = (w[i + 2] - 1) * at.dilation[i] + (y[i + 2] - 1) * at.strides[i] + 1;
     back.high.push_back(needed - x[i + 2] - at.low[i]);
   }
-  Value images = swapWithinGroups(e, c.in(0), at.groups, 1);                // [C/g, g N, …]
-  Value taps = convolve(e, images, e.transpose(c.dy(), order), back);       // [C/g, O, k…]
+  Value images = swapWithinGroups(e, c.in(0), at.groups, 1);          // [C/g, g N, …]
+  Value taps = convolve(e, images, e.transpose(c.dy(), order), back); // [C/g, O, k…]
   return e.transpose(taps, order);
 }
 

@@ -118,13 +118,13 @@ void relayout(RuleCall& c) {
 } // namespace
 
 std::span<const Rule> elementwiseRules() {
-  static const Rule table[] = {{"add", add},         {"sub", sub},         {"mul", mul},
-                               {"div", div},         {"pow", pow},         {"maximum", maximum},
-                               {"minimum", minimum}, {"remainder", remainder}, {"neg", neg},
-                               {"abs", abs},         {"exp", exp},         {"log", log},
-                               {"sin", sin},         {"cos", cos},         {"tanh", tanh},
-                               {"erf", erf},         {"sqrt", sqrt},       {"rsqrt", rsqrt},
-                               {"select", select},   {"cast", cast},       {"relayout", relayout}};
+  static const Rule table[] = {
+      {"add", add},          {"sub", sub},         {"mul", mul},         {"div", div},
+      {"pow", pow},          {"maximum", maximum}, {"minimum", minimum}, {"remainder", remainder},
+      {"neg", neg},          {"abs", abs},         {"exp", exp},         {"log", log},
+      {"sin", sin},          {"cos", cos},         {"tanh", tanh},       {"erf", erf},
+      {"sqrt", sqrt},        {"rsqrt", rsqrt},     {"select", select},   {"cast", cast},
+      {"relayout", relayout}};
   return table;
 }
 

@@ -152,8 +152,12 @@ void sort(RuleCall& c) {
 } // namespace
 
 std::span<const Rule> reductionRules() {
-  static const Rule table[] = {{"reduce_sum", reduceSum},     {"reduce_max", reduceExtreme}, {"reduce_min", reduceExtreme},
-                               {"reduce_prod", reduceProd}, {"scan", scanRule},            {"sort", sort}};
+  static const Rule table[] = {{"reduce_sum", reduceSum},
+                               {"reduce_max", reduceExtreme},
+                               {"reduce_min", reduceExtreme},
+                               {"reduce_prod", reduceProd},
+                               {"scan", scanRule},
+                               {"sort", sort}};
   return table;
 }
 

@@ -6,8 +6,8 @@
 
 namespace tegula {
 
-/// One use of a rule: d(inputs) from d(outputs). A rule sets `gradients[i]` only where `needed[i]`; what it leaves absent
-/// is zero. Each gradient has the type of its input.
+/// One use of a rule: d(inputs) from d(outputs). A rule sets `gradients[i]` only where `needed[i]`; what it leaves
+/// absent is zero. Each gradient has the type of its input.
 struct RuleCall {
   Emit& e;
   const Node& node;
@@ -35,7 +35,7 @@ std::span<const Rule> movementRules();    // broadcast, views, pad, concatenate
 std::span<const Rule> reductionRules();   // reduce_*, scan, sort
 std::span<const Rule> contractionRules(); // contract
 std::span<const Rule> convolutionRules();
-std::span<const Rule> indexingRules();    // gather, scatter
+std::span<const Rule> indexingRules(); // gather, scatter
 
 /// Null if the primitive has no derivative.
 const Rule* findRule(Symbol primitive);

@@ -10,8 +10,9 @@ namespace tegula {
 
 namespace {
 
-/// How many groups the search for a path around a merge visits before it gives up and refuses the merge. Legal merges are
-/// between neighbours; only distant pairs (a forward value and its backward use), which have such a path, search longer.
+/// How many groups the search for a path around a merge visits before it gives up and refuses the merge. Legal merges
+/// are between neighbours; only distant pairs (a forward value and its backward use), which have such a path, search
+/// longer.
 constexpr int kPathSearchLimit = 96;
 
 class Fuser {
@@ -28,14 +29,14 @@ public:
 
 private:
   struct GroupState {
-    std::vector<int32_t> nodes; // sorted; with cheap nodes and views inside
+    std::vector<int32_t> nodes;  // sorted; with cheap nodes and views inside
     int32_t first = 0, last = 0; // compute nodes
     bool alive = true;
     bool keepsOperator = false; // holds a library operator: at most one in a group
   };
   struct Reached {
-    int32_t producer;              // a compute node
-    std::vector<int32_t> between;  // views and cheap nodes on the way, not in the group yet
+    int32_t producer;             // a compute node
+    std::vector<int32_t> between; // views and cheap nodes on the way, not in the group yet
   };
 
   bool isCompute(int32_t i) const {
@@ -92,7 +93,8 @@ private:
     GroupState &into = groups_[other], &from = groups_[id];
     if ((into.keepsOperator && from.keepsOperator) || pathAround(other, id)) return;
     std::vector<int32_t> nodes;
-    std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(), std::back_inserter(nodes));
+    std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(),
+                   std::back_inserter(nodes));
     for (int32_t b : r.between) addUnique(nodes, b);
     std::sort(nodes.begin(), nodes.end());
     if (!allowed(nodes)) return;
@@ -128,8 +130,8 @@ private:
     return false;
   }
 
-  /// Adds the group that computes node i (seen through views and cheap nodes) to the walk; true if it is the producer and
-  /// the walk is not at the consumer itself.
+  /// Adds the group that computes node i (seen through views and cheap nodes) to the walk; true if it is the producer
+  /// and the walk is not at the consumer itself.
   bool pushProducer(int32_t i, int32_t group, int32_t producer, int32_t consumer, std::vector<int32_t>& stack) {
     while (!isCompute(i)) {
       if (g_.node(i).inputs.empty()) return false;
@@ -144,8 +146,8 @@ private:
     return false;
   }
 
-  /// Groups in topological order; of those that could run, the one whose first node was recorded first (a gradient that also holds its
-  /// share of the norm runs when the gradient can).
+  /// Groups in topological order; of those that could run, the one whose first node was recorded first (a gradient that
+  /// also holds its share of the norm runs when the gradient can).
   Partition ordered() {
     std::vector<std::vector<int32_t>> consumers(groups_.size());
     std::vector<int32_t> missing(groups_.size(), 0);
@@ -201,7 +203,8 @@ StatusOr<Partition> fuse(const Graph& g, const TargetModel& target) {
     compute += g.node(i).kind != Node::Kind::Input && !isCheap(g.node(i)) && !isView(g.node(i));
     placed += p.groupOf[i] >= 0;
   }
-  if (placed != compute) return internal("fuse: {} of {} nodes are in an ordered group; the groups have a cycle", placed, compute);
+  if (placed != compute)
+    return internal("fuse: {} of {} nodes are in an ordered group; the groups have a cycle", placed, compute);
   recomputeCheapValues(g, query, p);
   return p;
 }

@@ -1,5 +1,5 @@
-// Asking the target about a candidate group at a cost that depends on the candidate only: the target sees a graph that holds
-// just the candidate, its operands as inputs, and as outputs the values that others would read from it.
+// Asking the target about a candidate group at a cost that depends on the candidate only: the target sees a graph that
+// holds just the candidate, its operands as inputs, and as outputs the values that others would read from it.
 #pragma once
 
 #include "graph/TargetModel.h"
@@ -10,8 +10,8 @@ class FusionQuery {
 public:
   FusionQuery(const Graph& g, const TargetModel& target);
 
-  /// Empty if `nodes` (sorted) may be one group. `home` tells the nodes whose values the group gives to others; the rest are
-  /// copies for itself (cheap nodes, views, values computed again).
+  /// Empty if `nodes` (sorted) may be one group. `home` tells the nodes whose values the group gives to others; the
+  /// rest are copies for itself (cheap nodes, views, values computed again).
   template <typename IsHome> std::string whyNot(std::span<const int32_t> nodes, IsHome&& home) {
     begin(nodes);
     for (size_t k = 0; k < nodes.size(); ++k)
@@ -35,8 +35,8 @@ private:
   const TargetModel& target_;
   std::vector<int32_t> firstUser_, users_;
   std::vector<bool> isResult_;
-  std::vector<Value> place_;    // per node of g: where its copy is
-  std::vector<int32_t> stamp_;  // … in the query with this number
+  std::vector<Value> place_;   // per node of g: where its copy is
+  std::vector<int32_t> stamp_; // … in the query with this number
   int32_t query_ = 0;
   int64_t asked_ = 0;
   Graph candidate_;

@@ -1,5 +1,5 @@
-// For each elementwise value that leaves its group, in topological order: the cone of elementwise nodes back to values that
-// are stored anyway. If every reader can hold the cone, the value need not be stored.
+// For each elementwise value that leaves its group, in topological order: the cone of elementwise nodes back to values
+// that are stored anyway. If every reader can hold the cone, the value need not be stored.
 #include "graph/fusion/Recompute.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -48,8 +48,10 @@ private:
       for (int32_t i : p_.groups[k]) {
         for (Value v : g_.node(i).inputs) {
           if (!v.present() || std::binary_search(p_.groups[k].begin(), p_.groups[k].end(), v.node)) continue;
-          if (p_.groupOf[v.node] >= 0) addReader(v.node, static_cast<int32_t>(k));
-          else markBehindViews(v);
+          if (p_.groupOf[v.node] >= 0)
+            addReader(v.node, static_cast<int32_t>(k));
+          else
+            markBehindViews(v);
         }
       }
     for (Value v : g_.outputs()) markBehindViews(v);
@@ -73,8 +75,8 @@ private:
   /// Node i of group k is read by others.
   bool leaves(int32_t i, int32_t k) const { return p_.groupOf[i] == k && readers_.contains(i); }
 
-  /// What recomputing a value changes: readers with more nodes. A reader with a kept operator that refuses them can be split: the
-  /// operator alone, and a loop after it with everything else.
+  /// What recomputing a value changes: readers with more nodes. A reader with a kept operator that refuses them can be
+  /// split: the operator alone, and a loop after it with everything else.
   struct Change {
     struct Reader {
       int32_t group;
@@ -109,7 +111,8 @@ private:
     std::vector<int32_t> nodes;
     std::vector<int32_t> sortedCone = cone;
     std::sort(sortedCone.begin(), sortedCone.end());
-    std::set_union(p_.groups[k].begin(), p_.groups[k].end(), sortedCone.begin(), sortedCone.end(), std::back_inserter(nodes));
+    std::set_union(p_.groups[k].begin(), p_.groups[k].end(), sortedCone.begin(), sortedCone.end(),
+                   std::back_inserter(nodes));
     if (allowed(nodes, [&](int32_t i) { return p_.groupOf[i] == k; })) return Change::Reader{k, std::move(nodes), -1};
     if (!maySplit) return std::nullopt;
     for (int32_t i : p_.groups[k]) {
@@ -158,8 +161,8 @@ private:
     addReader(r.split, loop);
   }
 
-  /// Several values of a group that cannot be computed again because they all need one that is not stored: if storing that
-  /// one instead frees at least two, it is stored.
+  /// Several values of a group that cannot be computed again because they all need one that is not stored: if storing
+  /// that one instead frees at least two, it is stored.
   void chooseCheckpoint(int32_t k, const std::vector<int32_t>& nodes) {
     splitting_ = false;
     std::vector<int32_t> blocked;
@@ -172,8 +175,10 @@ private:
     stored_.insert(candidate);
     int freed = 0;
     for (int32_t i : blocked) freed += i != candidate && planRecompute(i, true).has_value();
-    if (freed - stores >= 1) splitting_ = true;
-    else stored_.erase(candidate);
+    if (freed - stores >= 1)
+      splitting_ = true;
+    else
+      stored_.erase(candidate);
   }
 
   /// The last elementwise node of group k from which at least two of `values` follow by elementwise nodes.
@@ -187,7 +192,8 @@ private:
         stack.pop_back();
         ++reached[i];
         for (Value in : g_.node(i).inputs)
-          if (p_.groupOf[in.node] == k && isElementwise(in.node) && seen.insert(in.node).second) stack.push_back(in.node);
+          if (p_.groupOf[in.node] == k && isElementwise(in.node) && seen.insert(in.node).second)
+            stack.push_back(in.node);
       }
     }
     int32_t best = -1, most = 1;
@@ -230,7 +236,8 @@ private:
         if (!grow(at, root, small || !n.inputs.empty(), cone)) return false;
       } else if (p_.groupOf[at] != p_.groupOf[root] || stored_.contains(at)) {
         // Stored anyway, or behind a view of something that is.
-        if (!behindBroadcast && std::find(cone.large.begin(), cone.large.end(), v) == cone.large.end()) cone.large.push_back(v);
+        if (!behindBroadcast && std::find(cone.large.begin(), cone.large.end(), v) == cone.large.end())
+          cone.large.push_back(v);
       } else if (behindBroadcast && !isElementwise(at)) {
         cone.stored.push_back(at);
       } else if (!isElementwise(at) || !grow(at, root, small, cone)) {
@@ -258,8 +265,8 @@ private:
   FusionQuery& query_;
   Partition& p_;
   bool changed_ = false;
-  bool splitting_ = false;           // may readers of the group being looked at be split?
-  std::vector<int32_t> splitFrom_;   // per appended group: the group it came from
+  bool splitting_ = false;         // may readers of the group being looked at be split?
+  std::vector<int32_t> splitFrom_; // per appended group: the group it came from
   absl::flat_hash_map<int32_t, std::vector<int32_t>> readers_;
   absl::flat_hash_set<int32_t> stored_; // nodes of groups visited so far whose values are stored
 };
@@ -267,7 +274,8 @@ private:
 } // namespace
 
 void recomputeCheapValues(const Graph& g, FusionQuery& query, Partition& p) {
-  for (int round = 0; round < kRounds && Recomputer(g, query, p).run(); ++round) {}
+  for (int round = 0; round < kRounds && Recomputer(g, query, p).run(); ++round) {
+  }
 }
 
 } // namespace tegula

@@ -10,7 +10,8 @@ namespace {
 
 class BodyMaker {
 public:
-  BodyMaker(const Graph& g, std::span<const int32_t> nodes) : g_(g), nodes_(nodes), body_{Graph(g.libraryPtr()), {}, {}, {}, {}} {}
+  BodyMaker(const Graph& g, std::span<const int32_t> nodes)
+      : g_(g), nodes_(nodes), body_{Graph(g.libraryPtr()), {}, {}, {}, {}} {}
 
   GroupBody run(std::span<const Value> outputs) {
     for (Value v : outputs) visit(v.node);

@@ -1,4 +1,5 @@
-// The body of a group: its nodes as a graph of their own, in canonical order, so that groups of equal structure are equal.
+// The body of a group: its nodes as a graph of their own, in canonical order, so that groups of equal structure are
+// equal.
 #pragma once
 
 #include "graph/Emit.h"
@@ -11,9 +12,9 @@ struct GroupBody {
     int input;
   };
   Graph graph;
-  std::vector<Value> inputs;           // of the outer graph, in order of first use
-  std::vector<std::vector<Use>> uses;  // per input: who in the group reads it
-  std::vector<Value> outputs;          // of the outer graph, in the body's order
+  std::vector<Value> inputs;          // of the outer graph, in order of first use
+  std::vector<std::vector<Use>> uses; // per input: who in the group reads it
+  std::vector<Value> outputs;         // of the outer graph, in the body's order
   std::string label;
 };
 

@@ -1,5 +1,5 @@
-// Walks the groups in order. A value's storage is row-major unless an earlier walk found that writing it in another order (or
-// into a slice of a concatenation) saves a copy: then the walk is made again with that knowledge.
+// Walks the groups in order. A value's storage is row-major unless an earlier walk found that writing it in another
+// order (or into a slice of a concatenation) saves a copy: then the walk is made again with that knowledge.
 #include "graph/layout/Layout.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -14,8 +14,8 @@ namespace {
 const Symbol kCast = "cast", kConstant = "constant", kConcatenate = "concatenate", kRelayout = "relayout",
              kTranspose = "transpose", kReshape = "reshape";
 
-/// How a value produced by a group is stored: through these strides of its own storage, or of the storage of `inside` (a
-/// concatenation that is then written in place and is no group of its own).
+/// How a value produced by a group is stored: through these strides of its own storage, or of the storage of `inside`
+/// (a concatenation that is then written in place and is no group of its own).
 struct Wish {
   StridedView view;
   Value inside; // absent: its own storage
@@ -80,7 +80,8 @@ private:
 
   // ---- where a value is
 
-  /// The strides through which `v` can be read, its producer having been placed; makes copies where strides cannot say it.
+  /// The strides through which `v` can be read, its producer having been placed; makes copies where strides cannot say
+  /// it.
   StatusOr<Place> place(Value v) {
     if (auto it = placed_.find(v); it != placed_.end()) return it->second;
     const Node& n = g_.node(v.node);
@@ -103,15 +104,19 @@ private:
     return Place{from.storage, from.offsetBytes + view->offset * sizeBytes(t.dtype), Layout::strided(view->strides)};
   }
 
-  /// A cheap source that some group wants from memory: a constant is data of the plan, anything else a group of its own.
+  /// A cheap source that some group wants from memory: a constant is data of the plan, anything else a group of its
+  /// own.
   StatusOr<Place> source(Value v) {
     const Node& n = g_.node(v.node);
     if (n.op == kConstant) {
       HostArray number(n.results[0]);
       const AttrValue& value = *n.attrs.find(attr::value);
-      if (const double* d = std::get_if<double>(&value)) number.set(0, *d);
-      else if (const int64_t* i = std::get_if<int64_t>(&value)) number.setInt(0, *i);
-      else number.setInt(0, std::get<bool>(value));
+      if (const double* d = std::get_if<double>(&value))
+        number.set(0, *d);
+      else if (const int64_t* i = std::get_if<int64_t>(&value))
+        number.setInt(0, *i);
+      else
+        number.setInt(0, std::get<bool>(value));
       result_.constants.push_back(number);
       int32_t s = addStorage({Storage::Kind::Constant, static_cast<int32_t>(result_.constants.size()) - 1,
                               n.results[0].sizeBytes(), "constant"});
@@ -205,16 +210,17 @@ private:
     const Node& n = g_.node(v.node);
     std::string label = fmt::format("%{} {}", v.node, n.op.text());
     if (n.op == kRelayout && n.attrs.getInt(attr::panel) > 0) {
-      Layout blocked = Layout::blocked(static_cast<int>(n.attrs.getInt(attr::panelAxis)),
-                                       static_cast<int>(n.attrs.getInt(attr::panel)),
-                                       static_cast<int>(n.attrs.getInt(attr::pair)));
+      Layout blocked =
+          Layout::blocked(static_cast<int>(n.attrs.getInt(attr::panelAxis)),
+                          static_cast<int>(n.attrs.getInt(attr::panel)), static_cast<int>(n.attrs.getInt(attr::pair)));
       return {addStorage({Storage::Kind::Temporary, -1, footprintBytes(blocked, t), label}), 0, blocked};
     }
     auto wish = wishes_.find(v);
     if (wish == wishes_.end())
       return {addStorage({Storage::Kind::Temporary, -1, t.sizeBytes(), label}), 0, Layout::rowMajor(t.shape)};
     Layout strided = Layout::strided(wish->second.view.strides);
-    if (!wish->second.inside.present()) return {addStorage({Storage::Kind::Temporary, -1, t.sizeBytes(), label}), 0, strided};
+    if (!wish->second.inside.present())
+      return {addStorage({Storage::Kind::Temporary, -1, t.sizeBytes(), label}), 0, strided};
     const Place& whole = concatenationPlace(wish->second.inside);
     return {whole.storage, whole.offsetBytes + wish->second.view.offset * sizeBytes(t.dtype), strided};
   }
@@ -287,7 +293,8 @@ public:
   /// For a view that was copied: its root written so that the view is row-major.
   void addCopied(Value v, Wishes& wishes) const {
     auto root = pulledToRoot(g_, v, StridedView::rowMajor(g_.typeOf(v).shape));
-    if (root && root->first != v && writable(root->first, root->second)) wishes.try_emplace(root->first, Wish{root->second, {}});
+    if (root && root->first != v && writable(root->first, root->second))
+      wishes.try_emplace(root->first, Wish{root->second, {}});
   }
 
 private:

@@ -1,5 +1,6 @@
-// From a graph and its partition to units of work on storages: every view becomes strides of an operand, every value that
-// crosses groups gets a storage, and copies appear only where strides cannot say it or the kernel does not take them.
+// From a graph and its partition to units of work on storages: every view becomes strides of an operand, every value
+// that crosses groups gets a storage, and copies appear only where strides cannot say it or the kernel does not take
+// them.
 #pragma once
 
 #include "graph/fusion/Fuse.h"
@@ -35,9 +36,9 @@ struct LayoutResult {
   std::vector<Storage> storages; // the first ones are the graph's inputs, in order
   std::vector<Unit> units;       // in an order in which they can run
   std::vector<HostArray> constants;
-  std::vector<Place> outputs;   // of the graph: row-major
-  std::vector<Place> assigned;  // one per assign: row-major
-  int64_t copiedBytes = 0;      // by units that only copy
+  std::vector<Place> outputs;  // of the graph: row-major
+  std::vector<Place> assigned; // one per assign: row-major
+  int64_t copiedBytes = 0;     // by units that only copy
 };
 
 StatusOr<LayoutResult> layout(const Graph&, const Partition&, const TargetModel&);

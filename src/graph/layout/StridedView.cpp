@@ -45,7 +45,8 @@ void fillUnitAxes(StridedView& r, const std::vector<bool>& set) {
 } // namespace
 
 bool isView(const Node& n) {
-  return n.kind == Node::Kind::Primitive && (n.op == kSlice || n.op == kTranspose || n.op == kReshape || n.op == kBroadcast);
+  return n.kind == Node::Kind::Primitive &&
+         (n.op == kSlice || n.op == kTranspose || n.op == kReshape || n.op == kBroadcast);
 }
 
 std::optional<StridedView> reshapeView(const StridedView& v, const Shape& to) {
@@ -61,8 +62,10 @@ std::optional<StridedView> reshapeView(const StridedView& v, const Shape& to) {
     int iEnd = i + 1, oEnd = o + 1;
     int64_t in = v.shape[i], out = to[o];
     while (in != out) {
-      if (in < out) in *= v.shape[iEnd++];
-      else out *= to[oEnd++];
+      if (in < out)
+        in *= v.shape[iEnd++];
+      else
+        out *= to[oEnd++];
     }
     // The run of the source must be one even stretch of memory.
     int64_t inner = 0, step = 0;

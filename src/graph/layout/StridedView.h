@@ -19,13 +19,13 @@ struct StridedView {
 /// slice, transpose, reshape or broadcast: what layout can turn into strides.
 bool isView(const Node&);
 
-/// The view of `view` (of n's operand) that n is; nothing if strides cannot say it (a reshape that merges axes which do not
-/// follow one another).
+/// The view of `view` (of n's operand) that n is; nothing if strides cannot say it (a reshape that merges axes which do
+/// not follow one another).
 std::optional<StridedView> applyView(const Node& n, const StridedView& view);
 /// The same elements in another shape, if strides can say it.
 std::optional<StridedView> reshapeView(const StridedView&, const Shape&);
-/// For a transpose or reshape n: how its operand lies if its result lies as `result`. Nothing for other nodes, or if strides
-/// cannot say it.
+/// For a transpose or reshape n: how its operand lies if its result lies as `result`. Nothing for other nodes, or if
+/// strides cannot say it.
 std::optional<StridedView> pullBack(const Node& n, const Shape& operandShape, const StridedView& result);
 
 } // namespace tegula

@@ -5,11 +5,12 @@
 
 namespace tegula {
 
-/// The body of `node` (an operator of `g`) as a graph with one input per present input of the node, outputs its results.
+/// The body of `node` (an operator of `g`) as a graph with one input per present input of the node, outputs its
+/// results.
 StatusOr<Graph> bodyOf(const Graph& g, const Node& node);
 
-/// Which inputs of an operator are multiplied in a matrix product or convolution in its body, seen through casts, views and
-/// broadcasts: the ones that a mixed-precision policy narrows.
+/// Which inputs of an operator are multiplied in a matrix product or convolution in its body, seen through casts, views
+/// and broadcasts: the ones that a mixed-precision policy narrows.
 std::vector<bool> productOperands(const Graph& body);
 
 /// Multiply-adds times two of all matrix products and convolutions of a body (or any graph of primitives).

@@ -21,8 +21,8 @@ bool sameAttributes(const Attributes& a, const Attributes& b) {
 }
 
 struct Key {
-  const Node* node;       // operation and attributes
-  const Values* inputs;   // mapped
+  const Node* node;     // operation and attributes
+  const Values* inputs; // mapped
 };
 
 struct KeyHash {

@@ -1,5 +1,5 @@
-// Inlines every library operator that the target does not keep whole; what remains is primitives and kept operators. A contraction
-// in a body (`@`) becomes the library's `matmul` where the target keeps that.
+// Inlines every library operator that the target does not keep whole; what remains is primitives and kept operators. A
+// contraction in a body (`@`) becomes the library's `matmul` where the target keeps that.
 #include "graph/passes/Passes.h"
 #include "graph/passes/Products.h"
 #include "graph/passes/Rewrite.h"

@@ -1,6 +1,6 @@
-// Reverse-mode differentiation. The graph is copied; a gradient node is replaced by a walk back over what has been copied so
-// far, from its loss to the values it asks for. Operators on that way that have no @grad (and no tile kernel) are inlined
-// while copying, so that the walk sees primitives and operators with @grad only.
+// Reverse-mode differentiation. The graph is copied; a gradient node is replaced by a walk back over what has been
+// copied so far, from its loss to the values it asks for. Operators on that way that have no @grad (and no tile kernel)
+// are inlined while copying, so that the walk sees primitives and operators with @grad only.
 #include "graph/autodiff/Adjoints.h"
 #include "graph/autodiff/Rules.h"
 #include "graph/passes/Inline.h"
@@ -90,7 +90,8 @@ private:
     if (!any) return OkStatus();
     if (n.op == kSlice && addSlice(n, gradients[0])) return OkStatus();
     const Rule* rule = findRule(n.op);
-    if (!rule) return invalid("gradient: {} has no derivative; put stop_gradient before it if none should flow", where(n));
+    if (!rule)
+      return invalid("gradient: {} has no derivative; put stop_gradient before it if none should flow", where(n));
     rule->apply(call);
     TG_RETURN_IF_ERROR(addContext(e.status(), fmt::format("gradient of {}", where(n))));
     for (size_t k = 0; k < n.inputs.size(); ++k)
@@ -145,8 +146,8 @@ private:
       if (!fits) summed.push_back(i);
     }
     if (extra < 0 || extra > from.rank())
-      return invalid("gradient of {}: @grad gave {} for an input {}; it must have that shape or a broadcast of it", where(n),
-                     toString(g_.typeOf(gradient)), toString(to));
+      return invalid("gradient of {}: @grad gave {} for an input {}; it must have that shape or a broadcast of it",
+                     where(n), toString(g_.typeOf(gradient)), toString(to));
     Value v = e.cast(e.reshape(e.reduceSum(gradient, summed), to.shape), to.dtype);
     TG_RETURN_IF_ERROR(e.status());
     return v;

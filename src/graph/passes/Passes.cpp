@@ -32,14 +32,16 @@ constexpr Pass kPasses[] = {
     {"common-subexpressions", [](const Graph& g, const Context&) { return mergeCommonSubexpressions(g); }},
     {"dead-code", [](const Graph& g, const Context&) { return removeDeadCode(g); }},
 };
-// Then the graph stays as it is: `fuse` partitions it, `layout` gives its values storages, `memory` makes steps and an arena.
+// Then the graph stays as it is: `fuse` partitions it, `layout` gives its values storages, `memory` makes steps and an
+// arena.
 constexpr const char* kPlanning[] = {"fuse", "layout", "memory"};
 
 Status checkAssigns(const Graph& g) {
   std::vector<bool> assigned(g.inputs().size(), false);
   for (const Graph::Assign& a : g.assigns()) {
     if (assigned[a.input])
-      return invalid("state `{}` is assigned twice in one graph; keep the last", g.node(g.inputs()[a.input].node).op.text());
+      return invalid("state `{}` is assigned twice in one graph; keep the last",
+                     g.node(g.inputs()[a.input].node).op.text());
     assigned[a.input] = true;
   }
   return OkStatus();

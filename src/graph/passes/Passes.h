@@ -1,5 +1,6 @@
 // The passes from graph to graph. Each keeps the meaning of outputs and assigns, and the graph's inputs.
-// Those that need the target take the TargetModel; `fuse`, `layout` and `memory` make no graph (graph/fusion, graph/plan).
+// Those that need the target take the TargetModel; `fuse`, `layout` and `memory` make no graph (graph/fusion,
+// graph/plan).
 #pragma once
 
 #include "graph/Plan.h"

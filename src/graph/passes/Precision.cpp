@@ -1,6 +1,6 @@
-// Mixed precision: what multiplies matrices takes its operands in the policy's type, and its results are f32 again, so that
-// everything else (and all state) stays f32. An operator with an attribute `dtype` gives f32 by itself, unrounded; the result of
-// another is cast. Values cast several times are cast once by common-subexpression elimination.
+// Mixed precision: what multiplies matrices takes its operands in the policy's type, and its results are f32 again, so
+// that everything else (and all state) stays f32. An operator with an attribute `dtype` gives f32 by itself, unrounded;
+// the result of another is cast. Values cast several times are cast once by common-subexpression elimination.
 #include "absl/container/flat_hash_map.h"
 #include "graph/passes/Body.h"
 #include "graph/passes/Passes.h"
@@ -102,7 +102,8 @@ StatusOr<Graph> applyPrecision(const Graph& g, const PrecisionPolicy& policy) {
     }
     NarrowingBuilder builder(r.to(), policy.compute, n.scope, known);
     Values inputs = r.mapAll(n.inputs);
-    auto results = n.kind == Node::Kind::Primitive ? builder.primitive(n.op, inputs, n.attrs) : builder.call(n.op, inputs, n.attrs);
+    auto results = n.kind == Node::Kind::Primitive ? builder.primitive(n.op, inputs, n.attrs)
+                                                   : builder.call(n.op, inputs, n.attrs);
     if (!results.ok()) return addContext(results.status(), n.op.text());
     r.replace(i, *std::move(results));
   }

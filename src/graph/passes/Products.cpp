@@ -1,5 +1,5 @@
-// contract(a, b) = reshape(matmul([batch, M, K], [batch, K, N])): axes are brought into this order by transposes, and several
-// free or contracted axes merged by reshapes; all of it is views, which the layout pass turns into strides.
+// contract(a, b) = reshape(matmul([batch, M, K], [batch, K, N])): axes are brought into this order by transposes, and
+// several free or contracted axes merged by reshapes; all of it is views, which the layout pass turns into strides.
 #include "graph/passes/Products.h"
 #include "primitives/InferRules.h"
 
@@ -36,8 +36,10 @@ Value arranged(Emit& e, Value x, const Shape& batch, const Shape& first, const S
   Shape permutation = batch, merged = extents(shape, batch);
   append(permutation, first);
   append(permutation, second);
-  if (keep) append(merged, extents(shape, first));
-  else merged.push_back(extents(shape, first).elements());
+  if (keep)
+    append(merged, extents(shape, first));
+  else
+    merged.push_back(extents(shape, first).elements());
   merged.push_back(extents(shape, second).elements());
   return e.reshape(e.transpose(x, permutation), merged);
 }

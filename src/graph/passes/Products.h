@@ -1,4 +1,5 @@
-// Contractions as matrix products: how `@` in an operator's body, and every gradient of it, reach the tile kernel of `matmul`.
+// Contractions as matrix products: how `@` in an operator's body, and every gradient of it, reach the tile kernel of
+// `matmul`.
 #pragma once
 
 #include "graph/Emit.h"

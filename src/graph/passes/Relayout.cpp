@@ -1,5 +1,5 @@
-// Inserts a relayout in front of every operand that its kernel would rather read packed. Common subexpressions then merge the
-// relayouts of one value, so that a weight is packed once a step.
+// Inserts a relayout in front of every operand that its kernel would rather read packed. Common subexpressions then
+// merge the relayouts of one value, so that a weight is packed once a step.
 #include "graph/passes/Passes.h"
 #include "graph/passes/Rewrite.h"
 #include "primitives/InferRules.h"
@@ -22,7 +22,8 @@ StatusOr<Graph> insertRelayouts(const Graph& g, const TargetModel& target) {
       if (!n.inputs[k].present()) continue;
       Layout preferred = target.preferredLayout(g, i, static_cast<int>(k));
       if (preferred.kind != Layout::Kind::Blocked) continue;
-      Attributes at{{attr::panelAxis, int64_t(preferred.panelAxis)}, {attr::panel, int64_t(preferred.panel)},
+      Attributes at{{attr::panelAxis, int64_t(preferred.panelAxis)},
+                    {attr::panel, int64_t(preferred.panel)},
                     {attr::pair, int64_t(preferred.pair)}};
       packed.inputs[k] = e.primitive(kRelayout, {packed.inputs[k]}, at);
       TG_RETURN_IF_ERROR(e.status());

@@ -10,8 +10,9 @@ void addOnce(std::vector<int32_t>& list, int32_t x) {
   if (std::find(list.begin(), list.end(), x) == list.end()) list.push_back(x);
 }
 
-/// Which bindings a dispatch writes is not said: outputs and temporaries count as written by every dispatch of the unit that
-/// binds them, temporaries as read too, and outputs as read by all but the first, which keeps the dispatches of a unit in order.
+/// Which bindings a dispatch writes is not said: outputs and temporaries count as written by every dispatch of the unit
+/// that binds them, temporaries as read too, and outputs as read by all but the first, which keeps the dispatches of a
+/// unit in order.
 Launch makeLaunch(const Unit& unit, GroupDispatch&& d, bool isFirst, int32_t firstTemporary, int32_t unitIndex) {
   Launch l{std::move(d.kernel), {}, std::move(d.scalars), d.items, d.scratchBytes, d.flops, d.bytes, {}, {}, unitIndex,
            unit.group.label};
@@ -39,8 +40,7 @@ StatusOr<LaunchList> scheduleUnits(const LayoutResult& layout, const TargetModel
   for (size_t u = 0; u < layout.units.size(); ++u) {
     const Unit& unit = layout.units[u];
     auto schedule = target.schedule(unit.group);
-    if (!schedule.ok())
-      return addContext(schedule.status(), fmt::format("no kernel computes `{}`", unit.group.label));
+    if (!schedule.ok()) return addContext(schedule.status(), fmt::format("no kernel computes `{}`", unit.group.label));
     int32_t firstTemporary = static_cast<int32_t>(list.storages.size());
     for (int64_t bytes : schedule->temporaryBytes)
       list.storages.push_back({Storage::Kind::Temporary, -1, bytes, "partial of " + unit.group.label});

@@ -1,8 +1,8 @@
 // Between layout and plan: dispatches with the storages they read and write, and the order they need.
 #pragma once
 
-#include "graph/layout/Layout.h"
 #include "graph/Plan.h"
+#include "graph/layout/Layout.h"
 
 namespace tegula {
 

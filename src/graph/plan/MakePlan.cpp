@@ -1,8 +1,8 @@
 // From a laid out graph to a plan: schedule, place, order, pack.
 #include "graph/plan/MakePlan.h"
+#include "absl/container/flat_hash_map.h"
 #include "graph/plan/MemoryPlanner.h"
 #include "graph/plan/Order.h"
-#include "absl/container/flat_hash_map.h"
 #include <algorithm>
 
 namespace tegula {
@@ -68,7 +68,8 @@ private:
     step.kernel = kernelIndex(first.kernel);
     step.scratchBytes = first.scratchBytes;
     step.waits = order_.waits[s];
-    step.label = launches.size() == 1 ? first.label : fmt::format("{} (and {} alike)", first.label, launches.size() - 1);
+    step.label =
+        launches.size() == 1 ? first.label : fmt::format("{} (and {} alike)", first.label, launches.size() - 1);
     for (int32_t i : launches) {
       const Launch& l = list_.launches[i];
       Segment segment{{}, l.scalars, l.items};

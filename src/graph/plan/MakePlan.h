@@ -1,8 +1,8 @@
 // The last stage of makePlan (graph/Plan.h): storages to steps and an arena.
 #pragma once
 
-#include "graph/layout/Layout.h"
 #include "graph/Plan.h"
+#include "graph/layout/Layout.h"
 
 namespace tegula {
 

@@ -74,7 +74,8 @@ ArenaPlan packArena(std::span<const Lifetime> all) {
     int64_t size = aligned(all[i].sizeBytes);
     if (size == 0) continue;
     taken.clear();
-    placed.visit(all[i], [&](int32_t k) { taken.emplace_back(plan.offsets[k], plan.offsets[k] + aligned(all[k].sizeBytes)); });
+    placed.visit(all[i],
+                 [&](int32_t k) { taken.emplace_back(plan.offsets[k], plan.offsets[k] + aligned(all[k].sizeBytes)); });
     std::sort(taken.begin(), taken.end());
     int64_t end = 0, best = -1, bestGap = 0;
     for (auto [from, to] : taken) {

@@ -20,8 +20,8 @@ struct ArenaPlan {
   int64_t sizeBytes = 0;
 };
 
-/// Best fit: values in order of decreasing size (then first step, then index), each into the smallest gap between values that
-/// live with it. Deterministic.
+/// Best fit: values in order of decreasing size (then first step, then index), each into the smallest gap between
+/// values that live with it. Deterministic.
 ArenaPlan packArena(std::span<const Lifetime>);
 
 /// Fails, naming both, if two values that live at the same time overlap or one lies outside the arena.

@@ -1,7 +1,7 @@
-// Levels make merging safe: an edge always leads to a higher level, so launches of one level are independent, and steps made
-// of launches of one level each cannot wait for one another in a circle. A launch's level is the earliest possible, except
-// for launches that lose nothing by waiting (updates of states, and readers of what those read later anyway): those take the latest,
-// where they meet their like.
+// Levels make merging safe: an edge always leads to a higher level, so launches of one level are independent, and steps
+// made of launches of one level each cannot wait for one another in a circle. A launch's level is the earliest
+// possible, except for launches that lose nothing by waiting (updates of states, and readers of what those read later
+// anyway): those take the latest, where they meet their like.
 #include "graph/plan/Order.h"
 #include "absl/container/flat_hash_map.h"
 #include <algorithm>
@@ -62,8 +62,8 @@ private:
     return latest;
   }
 
-  /// Who may wait: launches that write states, and those whose temporaries are all kept for a launch that writes a state (the
-  /// sums of squares of gradients). Waiting must not keep memory alive that would be free.
+  /// Who may wait: launches that write states, and those whose temporaries are all kept for a launch that writes a
+  /// state (the sums of squares of gradients). Waiting must not keep memory alive that would be free.
   void findSinking() {
     std::vector<int32_t> lastReader(list_.storages.size(), -1);
     std::vector<bool> writesState(n_, false);
@@ -137,7 +137,8 @@ private:
       for (int32_t c : next[s])
         if (--missing[c] == 0) push(c);
     }
-    if (static_cast<int32_t>(order.steps.size()) != m) return internal("plan: merged steps wait for one another in a circle");
+    if (static_cast<int32_t>(order.steps.size()) != m)
+      return internal("plan: merged steps wait for one another in a circle");
     for (int32_t s = 0; s < m; ++s)
       for (int32_t c : next[s]) order.waits[newIndex[c]].push_back(newIndex[s]);
     for (auto& w : order.waits) std::sort(w.begin(), w.end());
@@ -155,6 +156,8 @@ private:
 
 } // namespace
 
-StatusOr<StepOrder> orderSteps(const LaunchList& list, const PlacementResult& placed) { return Orderer(list, placed).run(); }
+StatusOr<StepOrder> orderSteps(const LaunchList& list, const PlacementResult& placed) {
+  return Orderer(list, placed).run();
+}
 
 } // namespace tegula

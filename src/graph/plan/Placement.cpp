@@ -31,7 +31,8 @@ bool usedElementwise(const Unit& unit, size_t k) {
     if (n.kind == Node::Kind::Input) continue;
     if (n.kind != Node::Kind::Primitive) return false;
     PrimitiveKind kind = findPrimitive(n.op)->kind;
-    bool onePass = kind == PrimitiveKind::Elementwise || kind == PrimitiveKind::Broadcast || kind == PrimitiveKind::Source;
+    bool onePass =
+        kind == PrimitiveKind::Elementwise || kind == PrimitiveKind::Broadcast || kind == PrimitiveKind::Source;
     if (!onePass) return false;
     for (Value v : n.inputs) depends[i] = depends[i] || depends[v.node];
     if (depends[i] && (kind != PrimitiveKind::Elementwise || n.results[0].shape != shape)) return false;
@@ -154,7 +155,8 @@ private:
   bool overwritten(const Place& p) const {
     const StorageTarget& t = result_.targets[p.storage];
     return t.space == BufferRef::Space::Input && p.storage == t.index &&
-           std::any_of(g_.assigns().begin(), g_.assigns().end(), [&](const Graph::Assign& a) { return a.input == t.index; });
+           std::any_of(g_.assigns().begin(), g_.assigns().end(),
+                       [&](const Graph::Assign& a) { return a.input == t.index; });
   }
 
   StatusOr<Place> saved(Value v, const Place& from) {

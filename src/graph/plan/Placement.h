@@ -1,5 +1,5 @@
-// Where values that outlive a plan's run live: graph outputs in their own buffers, assigned states in theirs, written by
-// the launch that computes the value wherever that is safe, by a copy at the end where it is not.
+// Where values that outlive a plan's run live: graph outputs in their own buffers, assigned states in theirs, written
+// by the launch that computes the value wherever that is safe, by a copy at the end where it is not.
 #pragma once
 
 #include "graph/plan/Launches.h"
@@ -12,8 +12,9 @@ struct StorageTarget {
 };
 
 struct PlacementResult {
-  std::vector<StorageTarget> targets;               // one per storage
-  std::vector<std::pair<int32_t, int32_t>> order;   // (earlier, later) launches: old values are read before they are overwritten
+  std::vector<StorageTarget> targets; // one per storage
+  std::vector<std::pair<int32_t, int32_t>>
+      order; // (earlier, later) launches: old values are read before they are overwritten
   std::vector<BufferRef> outputPlaces;
 };
 

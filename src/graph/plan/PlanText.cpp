@@ -27,18 +27,20 @@ std::string stepText(const Plan& plan, size_t i) {
 } // namespace
 
 std::string Plan::text() const {
-  std::string text = fmt::format("plan: {} steps, {} kernels, arena {} bytes, {:.3g} flops of matrix products\n", steps.size(),
-                                 kernels.size(), arenaBytes, flops);
+  std::string text = fmt::format("plan: {} steps, {} kernels, arena {} bytes, {:.3g} flops of matrix products\n",
+                                 steps.size(), kernels.size(), arenaBytes, flops);
   for (size_t k = 0; k < kernels.size(); ++k) text += fmt::format("kernel {:4} {}\n", k, kernels[k]->name);
   for (size_t i = 0; i < steps.size(); ++i) text += stepText(*this, i);
   for (size_t o = 0; o < outputPlaces.size(); ++o)
     text += fmt::format("output {} {} at {}\n", o, toString(outputs[o]), place(outputPlaces[o]));
   std::vector<const Placement*> sorted;
   for (const Placement& p : placements) sorted.push_back(&p);
-  std::sort(sorted.begin(), sorted.end(),
-                   [](const Placement* a, const Placement* b) { return std::tie(a->offsetBytes, a->firstStep) < std::tie(b->offsetBytes, b->firstStep); });
+  std::sort(sorted.begin(), sorted.end(), [](const Placement* a, const Placement* b) {
+    return std::tie(a->offsetBytes, a->firstStep) < std::tie(b->offsetBytes, b->firstStep);
+  });
   for (const Placement* p : sorted)
-    text += fmt::format("arena {:12} +{:<12} steps {}-{}  {}\n", p->offsetBytes, p->sizeBytes, p->firstStep, p->lastStep, p->value);
+    text += fmt::format("arena {:12} +{:<12} steps {}-{}  {}\n", p->offsetBytes, p->sizeBytes, p->firstStep,
+                        p->lastStep, p->value);
   return text;
 }
 

@@ -18,9 +18,7 @@ Value add(Simplifier& s, Symbol, In in, const Attributes&) {
   return {};
 }
 
-Value sub(Simplifier& s, Symbol, In in, const Attributes&) {
-  return s.isConstant(in[1], 0.0) ? in[0] : Value{};
-}
+Value sub(Simplifier& s, Symbol, In in, const Attributes&) { return s.isConstant(in[1], 0.0) ? in[0] : Value{}; }
 
 Value mul(Simplifier& s, Symbol, In in, const Attributes&) {
   for (int k : {0, 1}) {
@@ -30,9 +28,7 @@ Value mul(Simplifier& s, Symbol, In in, const Attributes&) {
   return {};
 }
 
-Value div(Simplifier& s, Symbol, In in, const Attributes&) {
-  return s.isConstant(in[1], 1) ? in[0] : Value{};
-}
+Value div(Simplifier& s, Symbol, In in, const Attributes&) { return s.isConstant(in[1], 1) ? in[0] : Value{}; }
 
 /// A square and a reciprocal round once, as the power does.
 Value pow(Simplifier& s, Symbol, In in, const Attributes&) {
@@ -124,10 +120,10 @@ Value hoistAboveBroadcast(Simplifier& s, Symbol op, In in, const Attributes& att
 }
 
 std::span<const NamedRule> arithmeticSimplifications() {
-  static const NamedRule table[] = {{"add", add},         {"sub", sub},          {"mul", mul},
-                                    {"div", div},         {"pow", pow},          {"neg", neg},
-                                    {"abs", abs},         {"logical_not", logicalNot}, {"maximum", extreme},
-                                    {"minimum", extreme}, {"select", select}};
+  static const NamedRule table[] = {
+      {"add", add},         {"sub", sub},         {"mul", mul},      {"div", div},
+      {"pow", pow},         {"neg", neg},         {"abs", abs},      {"logical_not", logicalNot},
+      {"maximum", extreme}, {"minimum", extreme}, {"select", select}};
   return table;
 }
 

@@ -59,7 +59,8 @@ const AttrValue* Simplifier::constantOf(Value v) const {
 bool Simplifier::isConstant(Value v, double number) const {
   const AttrValue* value = constantOf(v);
   if (!value) return false;
-  if (const double* d = std::get_if<double>(value)) return std::bit_cast<uint64_t>(*d) == std::bit_cast<uint64_t>(number);
+  if (const double* d = std::get_if<double>(value))
+    return std::bit_cast<uint64_t>(*d) == std::bit_cast<uint64_t>(number);
   const int64_t* i = std::get_if<int64_t>(value);
   // An integer 0 in a float type is +0.
   return i && static_cast<double>(*i) == number && !(number == 0 && std::signbit(number));
@@ -68,8 +69,10 @@ bool Simplifier::isConstant(Value v, double number) const {
 Value Simplifier::constantLike(double number, Value like) {
   TensorType t = typeOf(like);
   Attributes at{{attr::dtype, t.dtype}};
-  if (isFloat(t.dtype)) at.set(attr::value, number);
-  else at.set(attr::value, static_cast<int64_t>(number));
+  if (isFloat(t.dtype))
+    at.set(attr::value, number);
+  else
+    at.set(attr::value, static_cast<int64_t>(number));
   Value scalar = make(kConstant, {}, at);
   if (t.shape.rank() == 0) return scalar;
   return make(kBroadcast, {scalar}, {{attr::shape, t.shape}, {attr::axes, Shape{}}});

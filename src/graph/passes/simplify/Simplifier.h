@@ -1,5 +1,6 @@
-// The rules of `simplify`, one file per family. Every rule holds for all values, NaN, infinities and signed zeros included
-// (x + 0 is not x for x = -0; x * 0 is not 0), and looks at structure rather than at extents that happen to be 1.
+// The rules of `simplify`, one file per family. Every rule holds for all values, NaN, infinities and signed zeros
+// included (x + 0 is not x for x = -0; x * 0 is not 0), and looks at structure rather than at extents that happen to
+// be 1.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"

@@ -21,8 +21,10 @@ Value numberRepeated(Simplifier& s, Value x, const Shape& shape) {
 std::optional<Shape> insertedAxes(const Shape& from, const Shape& to) {
   Shape axes;
   for (int i = 0; i < to.rank(); ++i) {
-    if (axes.rank() < from.rank() && to[i] == from[axes.rank()]) axes.push_back(i);
-    else if (to[i] != 1) return std::nullopt;
+    if (axes.rank() < from.rank() && to[i] == from[axes.rank()])
+      axes.push_back(i);
+    else if (to[i] != 1)
+      return std::nullopt;
   }
   if (axes.rank() != from.rank()) return std::nullopt;
   return axes;
@@ -38,7 +40,8 @@ Value broadcast(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
   };
   if (const Node* n = s.producer(in[0], kBroadcast)) return composed(n->inputs[0], Shape(n->attrs.getInts(attr::axes)));
   if (const Node* n = s.producer(in[0], kReshape))
-    if (auto inserted = insertedAxes(s.shapeOf(n->inputs[0]), s.shapeOf(in[0]))) return composed(n->inputs[0], *inserted);
+    if (auto inserted = insertedAxes(s.shapeOf(n->inputs[0]), s.shapeOf(in[0])))
+      return composed(n->inputs[0], *inserted);
   return {};
 }
 
@@ -90,8 +93,8 @@ Value slice(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
 
 Value pad(Simplifier& s, Symbol, In in, const Attributes& attrs) {
   const Shape none = filledShape(s.shapeOf(in[0]).rank(), 0);
-  bool nothing = attrs.getInts(attr::low) == none && attrs.getInts(attr::high) == none &&
-                 attrs.getInts(attr::interior) == none;
+  bool nothing =
+      attrs.getInts(attr::low) == none && attrs.getInts(attr::high) == none && attrs.getInts(attr::interior) == none;
   return nothing ? in[0] : Value{};
 }
 
@@ -117,11 +120,10 @@ Value reduce(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
 } // namespace
 
 std::span<const NamedRule> viewSimplifications() {
-  static const NamedRule table[] = {{"broadcast", broadcast},     {"reshape", reshape},
-                                    {"transpose", transpose},     {"slice", slice},
-                                    {"pad", pad},                 {"concatenate", concatenate},
-                                    {"reduce_sum", reduce},       {"reduce_max", reduce},
-                                    {"reduce_min", reduce},       {"reduce_prod", reduce}};
+  static const NamedRule table[] = {{"broadcast", broadcast}, {"reshape", reshape},   {"transpose", transpose},
+                                    {"slice", slice},         {"pad", pad},           {"concatenate", concatenate},
+                                    {"reduce_sum", reduce},   {"reduce_max", reduce}, {"reduce_min", reduce},
+                                    {"reduce_prod", reduce}};
   return table;
 }
 

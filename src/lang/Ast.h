@@ -44,13 +44,34 @@ enum class ExprKind : uint8_t {
 enum class Op : uint8_t {
   None,
   // Unary
-  Neg, Pos, Invert /* ~ */, Not /* not */,
+  Neg,
+  Pos,
+  Invert /* ~ */,
+  Not /* not */,
   // Arithmetic
-  Add, Sub, Mul, Div, FloorDiv, Mod, Pow, MatMul, BitAnd, BitOr, BitXor,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  MatMul,
+  BitAnd,
+  BitOr,
+  BitXor,
   // Comparison
-  Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, Is, IsNot,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  Is,
+  IsNot,
   // Logical on constants
-  And, Or,
+  And,
+  Or,
 };
 /// The operator as written: "+", "is not".
 std::string_view spelling(Op);
@@ -245,7 +266,7 @@ struct OperatorDecl {
 struct GradDecl {
   const Function* function = nullptr;
   Symbol op;
-  Span span; // of the name in @grad(name)
+  Span span;                      // of the name in @grad(name)
   std::vector<Symbol> attributes; // trailing parameters: names of attributes of the operator
   const Block& body() const { return function->body; }
 };
@@ -261,9 +282,9 @@ struct KernelParam {
   Symbol name;
   Span span;
   Role role = Role::Input;
-  TensorRule tensor;        // Input, Output: two dims, each a symbol or a constant; dtype may be stated
-  bool optional = false;    // Input: `| None`
-  AttributeType attribute;  // Attribute
+  TensorRule tensor;       // Input, Output: two dims, each a symbol or a constant; dtype may be stated
+  bool optional = false;   // Input: `| None`
+  AttributeType attribute; // Attribute
 };
 
 /// @tile_kernel(implements=op): an algorithm over rank-2 tiles. spec/tile-language.md section 6 defines the statements

@@ -19,11 +19,21 @@ std::string written(const TensorRule& r) {
   for (const Dim& d : r.dims) {
     if (!s.empty()) s += ", ";
     switch (d.kind) {
-    case Dim::Kind::Symbol: s += d.name.text(); break;
-    case Dim::Kind::Constant: s += std::to_string(d.value); break;
-    case Dim::Kind::Ellipsis: s += "..."; break;
-    case Dim::Kind::Group: s += fmt::format("*{}", d.name.text()); break;
-    case Dim::Kind::Computed: s += "…"; break;
+    case Dim::Kind::Symbol:
+      s += d.name.text();
+      break;
+    case Dim::Kind::Constant:
+      s += std::to_string(d.value);
+      break;
+    case Dim::Kind::Ellipsis:
+      s += "...";
+      break;
+    case Dim::Kind::Group:
+      s += fmt::format("*{}", d.name.text());
+      break;
+    case Dim::Kind::Computed:
+      s += "…";
+      break;
     }
   }
   return fmt::format("[{}]", s);
@@ -81,7 +91,8 @@ Status Binding::bindInput(Symbol input, const TensorRule& rule, const TensorType
   if (rule.anyShape) return OkStatus();
   int open = openAt(rule), fixed = static_cast<int>(rule.dims.size()) - (open >= 0), rank = type.shape.rank();
   if (open < 0 ? rank != fixed : rank < fixed)
-    return invalid("{}: {} is {} of rank {}; expected {} of rank {}{}", op_.name.text(), input.text(), toString(type), rank, written(rule), fixed, open < 0 ? "" : " or more");
+    return invalid("{}: {} is {} of rank {}; expected {} of rank {}{}", op_.name.text(), input.text(), toString(type),
+                   rank, written(rule), fixed, open < 0 ? "" : " or more");
   int lead = open < 0 ? fixed : open, axis = 0;
   for (int i = 0; i < lead; ++i) {
     TG_RETURN_IF_ERROR(bindDim(input, rule.dims[i], type.shape[axis], axis));
@@ -101,13 +112,17 @@ Status Binding::bindInput(Symbol input, const TensorRule& rule, const TensorType
 Status Binding::bindDim(Symbol input, const Dim& d, int64_t extent, int axis) {
   if (d.kind == Dim::Kind::Constant) {
     if (extent == d.value) return OkStatus();
-    return invalid("{}: axis {} of {} has extent {}; expected {}", op_.name.text(), axis, input.text(), extent, d.value);
+    return invalid("{}: axis {} of {} has extent {}; expected {}", op_.name.text(), axis, input.text(), extent,
+                   d.value);
   }
   for (const Bound& b : dims_) {
     if (b.name != d.name) continue;
     if (b.extent == extent) return OkStatus();
-    if (b.by == input) return invalid("{}: {} has {}={} and also {}={}", op_.name.text(), input.text(), d.name.text(), b.extent, d.name.text(), extent);
-    return invalid("{}: {} has {}={} but {} has {}={}", op_.name.text(), b.by.text(), d.name.text(), b.extent, input.text(), d.name.text(), extent);
+    if (b.by == input)
+      return invalid("{}: {} has {}={} and also {}={}", op_.name.text(), input.text(), d.name.text(), b.extent,
+                     d.name.text(), extent);
+    return invalid("{}: {} has {}={} but {} has {}={}", op_.name.text(), b.by.text(), d.name.text(), b.extent,
+                   input.text(), d.name.text(), extent);
   }
   dims_.push_back({d.name, extent, input});
   return OkStatus();
@@ -118,7 +133,8 @@ Status Binding::bindOpen(Symbol input, const Dim& d, const Shape& extents) {
     for (auto& [name, shape] : groups_) {
       if (name != d.name) continue;
       if (shape == extents) return OkStatus();
-      return invalid("{}: {} has *{}={} but {} was bound before", op_.name.text(), input.text(), d.name.text(), toString(extents), toString(shape));
+      return invalid("{}: {} has *{}={} but {} was bound before", op_.name.text(), input.text(), d.name.text(),
+                     toString(extents), toString(shape));
     }
     groups_.emplace_back(d.name, extents);
     return OkStatus();
@@ -129,7 +145,8 @@ Status Binding::bindOpen(Symbol input, const Dim& d, const Shape& extents) {
   }
   std::optional<Shape> both = broadcastShapes(*ellipsis_, extents);
   if (!both)
-    return invalid("{}: the leading axes {} of {} do not broadcast with {} of the inputs before it", op_.name.text(), toString(extents), input.text(), toString(*ellipsis_));
+    return invalid("{}: the leading axes {} of {} do not broadcast with {} of the inputs before it", op_.name.text(),
+                   toString(extents), input.text(), toString(*ellipsis_));
   ellipsis_ = *both;
   return OkStatus();
 }
@@ -139,14 +156,20 @@ Status Binding::bindDType(Symbol input, const DTypeRule& rule, DType d) {
     return invalid("{}: {} is {}; expected {}", op_.name.text(), input.text(), name(d), expected);
   };
   switch (rule.kind) {
-  case DTypeRule::Kind::Any: return OkStatus();
-  case DTypeRule::Kind::Fixed: return d == rule.dtype ? OkStatus() : refuse(name(rule.dtype));
-  case DTypeRule::Kind::Float: return isFloat(d) ? OkStatus() : refuse("floats");
-  case DTypeRule::Kind::Int: return isInteger(d) ? OkStatus() : refuse("integers");
-  case DTypeRule::Kind::Variable: break;
+  case DTypeRule::Kind::Any:
+    return OkStatus();
+  case DTypeRule::Kind::Fixed:
+    return d == rule.dtype ? OkStatus() : refuse(name(rule.dtype));
+  case DTypeRule::Kind::Float:
+    return isFloat(d) ? OkStatus() : refuse("floats");
+  case DTypeRule::Kind::Int:
+    return isInteger(d) ? OkStatus() : refuse("integers");
+  case DTypeRule::Kind::Variable:
+    break;
   }
   for (const auto& [n, bound] : dtypes_)
-    if (n == rule.name) return bound == d ? OkStatus() : refuse(fmt::format("{}, as {} was bound before", name(bound), n.text()));
+    if (n == rule.name)
+      return bound == d ? OkStatus() : refuse(fmt::format("{}, as {} was bound before", name(bound), n.text()));
   dtypes_.emplace_back(rule.name, d);
   return OkStatus();
 }
@@ -161,7 +184,9 @@ StatusOr<Shape> Binding::shapeOf(const TensorRule& rule, bool& known, Span* at) 
   for (const Dim& d : rule.dims) {
     if (at) *at = d.span;
     switch (d.kind) {
-    case Dim::Kind::Constant: TG_RETURN_IF_ERROR(add(d.value)); break;
+    case Dim::Kind::Constant:
+      TG_RETURN_IF_ERROR(add(d.value));
+      break;
     case Dim::Kind::Symbol: {
       const Operand* v = interpreter_.lookup(d.name);
       for (const Bound& b : dims_)
@@ -179,7 +204,8 @@ StatusOr<Shape> Binding::shapeOf(const TensorRule& rule, bool& known, Span* at) 
       break;
     }
     case Dim::Kind::Ellipsis:
-      if (!ellipsis_) known = false;
+      if (!ellipsis_)
+        known = false;
       else
         for (int64_t e : *ellipsis_) TG_RETURN_IF_ERROR(add(e));
       break;
@@ -209,7 +235,9 @@ Status Binding::expectResults(Span* at) {
     if (at) *at = r.type.alternatives[0].tensor.span;
     TG_ASSIGN_OR_RETURN(const TensorRule* rule, choose(r.type));
     Expected e{rule, {}, !rule->anyShape, {}};
-    if (e.known) { TG_ASSIGN_OR_RETURN(e.shape, shapeOf(*rule, e.known, at)); }
+    if (e.known) {
+      TG_ASSIGN_OR_RETURN(e.shape, shapeOf(*rule, e.known, at));
+    }
     if (rule->dtype.kind == DTypeRule::Kind::Fixed) e.dtype = rule->dtype.dtype;
     if (rule->dtype.kind == DTypeRule::Kind::Variable) {
       for (const auto& [n, d] : dtypes_)
@@ -235,7 +263,8 @@ Status Binding::checkResults(std::span<const TensorType> types, Span* at) {
     if (e.dtype && *e.dtype != t.dtype) return refuse(name(*e.dtype));
     if (e.known && e.shape != t.shape) {
       // The one dimension that differs, where positions correspond.
-      bool plain = openAt(*e.rule) < 0 && e.shape.rank() == t.shape.rank() && e.rule->dims.size() == static_cast<size_t>(t.shape.rank());
+      bool plain = openAt(*e.rule) < 0 && e.shape.rank() == t.shape.rank() &&
+                   e.rule->dims.size() == static_cast<size_t>(t.shape.rank());
       for (int k = t.shape.rank() - 1; at && plain && k >= 0; --k)
         if (e.shape[k] != t.shape[k]) *at = e.rule->dims[k].span;
       return refuse(fmt::format("{} = {}", written(*e.rule), toString(e.shape)));

@@ -42,14 +42,16 @@ StatusOr<Shape> toShape(const Operand& o) {
   return s;
 }
 
-StatusOr<std::pair<int64_t, int64_t>> sliceBounds(const Operand& start, const Operand& stop, int64_t step, int64_t extent) {
+StatusOr<std::pair<int64_t, int64_t>> sliceBounds(const Operand& start, const Operand& stop, int64_t step,
+                                                  int64_t extent) {
   if (step == 0) return invalid("a slice's step is 0; expected another number");
   auto clip = [&](const Operand& o, int64_t fallback) {
     int64_t i = o.integer() ? *o.integer() : fallback;
     if (o.integer() && i < 0) i += extent;
     return step > 0 ? std::clamp<int64_t>(i, 0, extent) : std::clamp<int64_t>(i, -1, extent - 1);
   };
-  if (!start.isNone() && !start.integer()) return invalid("a slice's start is {}; expected an integer", describe(start));
+  if (!start.isNone() && !start.integer())
+    return invalid("a slice's start is {}; expected an integer", describe(start));
   if (!stop.isNone() && !stop.integer()) return invalid("a slice's stop is {}; expected an integer", describe(stop));
   int64_t begin = clip(start, step > 0 ? 0 : extent - 1);
   int64_t end = stop.isNone() ? (step > 0 ? extent : -1) : clip(stop, 0);

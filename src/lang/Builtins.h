@@ -24,6 +24,7 @@ std::span<const Builtin> shapeBuiltins();
 /// A list of integers from a tuple or one integer. Fails: anything else, or longer than kMaxRank.
 StatusOr<Shape> toShape(const Operand&);
 /// Python's slice start:stop:step of an extent, as (start, size).
-StatusOr<std::pair<int64_t, int64_t>> sliceBounds(const Operand& start, const Operand& stop, int64_t step, int64_t extent);
+StatusOr<std::pair<int64_t, int64_t>> sliceBounds(const Operand& start, const Operand& stop, int64_t step,
+                                                  int64_t extent);
 
 } // namespace tegula::lang

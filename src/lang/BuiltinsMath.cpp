@@ -42,24 +42,34 @@ StatusOr<Operand> where(Emitter& e, Args a) {
   static const Symbol kSelect = "select";
   Value c = *a[0].tensor();
   if (e.type(c).dtype != DType::Bool) return invalid("where: the condition is {}; expected bool", toString(e.type(c)));
-  if (!a[1].tensor() && !a[2].tensor()) return invalid("where: both choices are numbers, so the result has no type; make one a tensor");
+  if (!a[1].tensor() && !a[2].tensor())
+    return invalid("where: both choices are numbers, so the result has no type; make one a tensor");
   TG_ASSIGN_OR_RETURN(auto choice, e.unify(a[1], a[2]));
   std::optional<Shape> all = broadcastShapes(e.shape(c), e.shape(choice.first));
-  if (!all) return invalid("where: the condition {} does not broadcast with {}", toString(e.shape(c)), toString(e.shape(choice.first)));
+  if (!all)
+    return invalid("where: the condition {} does not broadcast with {}", toString(e.shape(c)),
+                   toString(e.shape(choice.first)));
   TG_ASSIGN_OR_RETURN(c, e.broadcastTo(c, *all));
   // A number is filled at the full size, not broadcast twice.
   Value x, y;
-  if (a[1].tensor()) { TG_ASSIGN_OR_RETURN(x, e.broadcastTo(choice.first, *all)); }
-  else { TG_ASSIGN_OR_RETURN(x, e.fill(a[1], e.type(choice.first).dtype, *all)); }
-  if (a[2].tensor()) { TG_ASSIGN_OR_RETURN(y, e.broadcastTo(choice.second, *all)); }
-  else { TG_ASSIGN_OR_RETURN(y, e.fill(a[2], e.type(choice.second).dtype, *all)); }
+  if (a[1].tensor()) {
+    TG_ASSIGN_OR_RETURN(x, e.broadcastTo(choice.first, *all));
+  } else {
+    TG_ASSIGN_OR_RETURN(x, e.fill(a[1], e.type(choice.first).dtype, *all));
+  }
+  if (a[2].tensor()) {
+    TG_ASSIGN_OR_RETURN(y, e.broadcastTo(choice.second, *all));
+  } else {
+    TG_ASSIGN_OR_RETURN(y, e.fill(a[2], e.type(choice.second).dtype, *all));
+  }
   TG_ASSIGN_OR_RETURN(Value v, e.apply(kSelect, {c, x, y}));
   return Operand(v);
 }
 
 StatusOr<Operand> cast(Emitter& e, Args a) {
   DType d = DType::F32;
-  if (a[1].dtype()) d = *a[1].dtype();
+  if (a[1].dtype())
+    d = *a[1].dtype();
   else if (const Symbol* s = a[1].string()) {
     std::optional<DType> named = parseDType(s->text());
     if (!named) return invalid("cast: '{}' is not an element type", s->text());
@@ -88,7 +98,8 @@ std::span<const Builtin> mathBuiltins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> t;
     auto one = [&](std::string_view name, auto* call, bool scalar) {
-      t.push_back({{name, {{"x", Kinds(Tensor | (scalar ? Number : 0))}}, Kinds(Tensor | (scalar ? Number : 0))}, call});
+      t.push_back(
+          {{name, {{"x", Kinds(Tensor | (scalar ? Number : 0))}}, Kinds(Tensor | (scalar ? Number : 0))}, call});
     };
     one("neg", unary<NAME("neg"), nullptr>, false);
     one("abs", absolute, true);

@@ -107,7 +107,8 @@ template <bool kMax> StatusOr<Operand> argExtreme(Emitter& e, Args a) {
 
 StatusOr<Operand> sort(Emitter& e, Args a) {
   static const Symbol name = "sort", kAxis = "axis", kDescending = "descending";
-  TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(a[1].integer() ? *a[1].integer() : -1, e.rank(*a[0].tensor())));
+  TG_ASSIGN_OR_RETURN(int64_t axis,
+                      Emitter::normalizeAxis(a[1].integer() ? *a[1].integer() : -1, e.rank(*a[0].tensor())));
   Value x[] = {*a[0].tensor()};
   TG_ASSIGN_OR_RETURN(Values v, e.builder().primitive(name, x, {{kAxis, axis}, {kDescending, flag(a[2])}}));
   return Operand(Sequence{Operand(v[0]), Operand(v[1])});
@@ -116,7 +117,8 @@ StatusOr<Operand> sort(Emitter& e, Args a) {
 StatusOr<Operand> scan(Emitter& e, Args a) {
   static const Symbol name = "scan", kAxis = "axis", kKind = "kind", kReverse = "reverse";
   TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(*a[2].integer(), e.rank(*a[0].tensor())));
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor()}, {{kKind, *a[1].string()}, {kAxis, axis}, {kReverse, flag(a[3])}}));
+  TG_ASSIGN_OR_RETURN(
+      Value v, e.apply(name, {*a[0].tensor()}, {{kKind, *a[1].string()}, {kAxis, axis}, {kReverse, flag(a[3])}}));
   return Operand(v);
 }
 
@@ -133,8 +135,10 @@ std::span<const Builtin> reductionBuiltins() {
     t.push_back({{"count", {{"x", Tensor}, {"axis", axis, false}}, Int}, count});
     t.push_back({{"squeeze", {{"x", Tensor}, {"axis", axis}}, Tensor}, squeeze});
     constexpr Kinds any = Tensor | Number;
-    t.push_back({{"max", {{"x", any}, {"axis", Kinds(axis | Float), false}, {"keepdim", Bool, false}}, any}, extreme<true>});
-    t.push_back({{"min", {{"x", any}, {"axis", Kinds(axis | Float), false}, {"keepdim", Bool, false}}, any}, extreme<false>});
+    t.push_back(
+        {{"max", {{"x", any}, {"axis", Kinds(axis | Float), false}, {"keepdim", Bool, false}}, any}, extreme<true>});
+    t.push_back(
+        {{"min", {{"x", any}, {"axis", Kinds(axis | Float), false}, {"keepdim", Bool, false}}, any}, extreme<false>});
     t.push_back({{"arg_max", {{"x", Tensor}, {"axis", Int}, {"keepdim", Bool, false}}, Tensor}, argExtreme<true>});
     t.push_back({{"arg_min", {{"x", Tensor}, {"axis", Int}, {"keepdim", Bool, false}}, Tensor}, argExtreme<false>});
     t.push_back({{"sort", {{"x", Tensor}, {"axis", Int, false}, {"descending", Bool, false}}, Tuple, 2}, sort});

@@ -18,7 +18,9 @@ StatusOr<Operand> transpose(Emitter& e, Args a) {
   }
   TG_ASSIGN_OR_RETURN(Shape p, toShape(a[1]));
   if (p.rank() != e.rank(x)) return invalid("transpose: {} axes for a tensor of rank {}", p.rank(), e.rank(x));
-  for (int i = 0; i < p.rank(); ++i) { TG_ASSIGN_OR_RETURN(p[i], Emitter::normalizeAxis(p[i], p.rank())); }
+  for (int i = 0; i < p.rank(); ++i) {
+    TG_ASSIGN_OR_RETURN(p[i], Emitter::normalizeAxis(p[i], p.rank()));
+  }
   TG_ASSIGN_OR_RETURN(Value v, e.transpose(x, p));
   return Operand(v);
 }
@@ -43,7 +45,9 @@ StatusOr<Operand> slice(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape stop, toShape(a[2]));
   Shape step;
   for (int i = 0; i < from.rank(); ++i) step.push_back(1);
-  if (!a[3].isNone()) { TG_ASSIGN_OR_RETURN(step, toShape(a[3])); }
+  if (!a[3].isNone()) {
+    TG_ASSIGN_OR_RETURN(step, toShape(a[3]));
+  }
   if (start.rank() != from.rank() || stop.rank() != from.rank() || step.rank() != from.rank())
     return invalid("slice: start, stop and step need one number for each of the {} axes", from.rank());
   Shape starts, sizes;
@@ -62,9 +66,12 @@ StatusOr<Operand> pad(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape high, toShape(a[2]));
   Shape interior;
   for (int i = 0; i < low.rank(); ++i) interior.push_back(0);
-  if (!a[4].isNone()) { TG_ASSIGN_OR_RETURN(interior, toShape(a[4])); }
+  if (!a[4].isNone()) {
+    TG_ASSIGN_OR_RETURN(interior, toShape(a[4]));
+  }
   double value = a[3].isNumber() ? a[3].number() : 0.0;
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor()}, {{kLow, low}, {kHigh, high}, {kInterior, interior}, {kValue, value}}));
+  TG_ASSIGN_OR_RETURN(
+      Value v, e.apply(name, {*a[0].tensor()}, {{kLow, low}, {kHigh, high}, {kInterior, interior}, {kValue, value}}));
   return Operand(v);
 }
 
@@ -86,7 +93,8 @@ StatusOr<Operand> iota(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape s, toShape(a[0]));
   TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(a[1].integer() ? *a[1].integer() : 0, s.rank()));
   DType d = a[2].dtype() ? *a[2].dtype() : DType::I64;
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, std::initializer_list<Value>{}, {{kShape, s}, {kAxis, axis}, {kDType, d}}));
+  TG_ASSIGN_OR_RETURN(Value v,
+                      e.apply(name, std::initializer_list<Value>{}, {{kShape, s}, {kAxis, axis}, {kDType, d}}));
   return Operand(v);
 }
 
@@ -106,7 +114,8 @@ StatusOr<Operand> zerosLike(Emitter& e, Args a) {
 /// take, gather_elements: (x, indices, axis).
 template <bool kElements> StatusOr<Operand> gather(Emitter& e, Args a) {
   static const Symbol name = kElements ? "gather_elements" : "gather";
-  TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(a[2].integer() ? *a[2].integer() : 0, e.rank(*a[0].tensor())));
+  TG_ASSIGN_OR_RETURN(int64_t axis,
+                      Emitter::normalizeAxis(a[2].integer() ? *a[2].integer() : 0, e.rank(*a[0].tensor())));
   TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor(), *a[1].tensor()}, {{kAxis, axis}}));
   return Operand(v);
 }
@@ -116,7 +125,8 @@ template <bool kElements> StatusOr<Operand> scatter(Emitter& e, Args a) {
   static const Symbol name = kElements ? "scatter_elements_add" : "scatter_add";
   int rank = kElements ? e.rank(*a[0].tensor()) : e.rank(*a[0].tensor()) - e.rank(*a[1].tensor()) + 1;
   TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(*a[2].integer(), rank));
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor(), *a[1].tensor()}, {{kAxis, axis}, {kSize, *a[3].integer()}}));
+  TG_ASSIGN_OR_RETURN(Value v,
+                      e.apply(name, {*a[0].tensor(), *a[1].tensor()}, {{kAxis, axis}, {kSize, *a[3].integer()}}));
   return Operand(v);
 }
 
@@ -133,8 +143,11 @@ StatusOr<Operand> convolution(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape padding, perAxis(a[3], 0));
   TG_ASSIGN_OR_RETURN(Shape dilation, perAxis(a[4], 1));
   int64_t groups = a[5].integer() ? *a[5].integer() : 1;
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor(), *a[1].tensor()},
-                                       {{kStrides, strides}, {kPadLow, padding}, {kPadHigh, padding}, {kDilation, dilation}, {kGroups, groups}}));
+  TG_ASSIGN_OR_RETURN(
+      Value v,
+      e.apply(
+          name, {*a[0].tensor(), *a[1].tensor()},
+          {{kStrides, strides}, {kPadLow, padding}, {kPadHigh, padding}, {kDilation, dilation}, {kGroups, groups}}));
   return Operand(v);
 }
 
@@ -142,7 +155,8 @@ StatusOr<Operand> randomUniform(Emitter& e, Args a) {
   static const Symbol name = "random_uniform";
   TG_ASSIGN_OR_RETURN(Shape s, toShape(a[2]));
   DType d = a[4].dtype() ? *a[4].dtype() : DType::F32;
-  TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor(), *a[1].tensor()}, {{kShape, s}, {kStream, *a[3].integer()}, {kDType, d}}));
+  TG_ASSIGN_OR_RETURN(
+      Value v, e.apply(name, {*a[0].tensor(), *a[1].tensor()}, {{kShape, s}, {kStream, *a[3].integer()}, {kDType, d}}));
   return Operand(v);
 }
 
@@ -157,7 +171,8 @@ StatusOr<Operand> range(Emitter&, Args a) {
   if (step == 0) return invalid("range: the step is 0; expected another number");
   Sequence q;
   for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
-    if (static_cast<int64_t>(q.size()) == kLongest) return invalid("range({}, {}, {}) has more than {} steps", start, stop, step, kLongest);
+    if (static_cast<int64_t>(q.size()) == kLongest)
+      return invalid("range({}, {}, {}) has more than {} steps", start, stop, step, kLongest);
     q.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
@@ -174,21 +189,47 @@ std::span<const Builtin> shapeBuiltins() {
     t.push_back({{"transpose", {{"x", Tensor}, {"permutation", Tuple, false}}, Tensor}, transpose});
     t.push_back({{"reshape", {{"x", Tensor}, {"shape", ints}}, Tensor}, reshape});
     t.push_back({{"broadcast_to", {{"x", Tensor}, {"shape", ints}}, Tensor}, broadcastTo});
-    t.push_back({{"slice", {{"x", Tensor}, {"start", ints}, {"stop", ints}, {"step", Kinds(ints | None), false}}, Tensor}, slice});
-    t.push_back({{"pad", {{"x", Tensor}, {"low", ints}, {"high", ints}, {"value", Number, false}, {"interior", Kinds(ints | None), false}}, Tensor}, pad});
+    t.push_back(
+        {{"slice", {{"x", Tensor}, {"start", ints}, {"stop", ints}, {"step", Kinds(ints | None), false}}, Tensor},
+         slice});
+    t.push_back({{"pad",
+                  {{"x", Tensor},
+                   {"low", ints},
+                   {"high", ints},
+                   {"value", Number, false},
+                   {"interior", Kinds(ints | None), false}},
+                  Tensor},
+                 pad});
     t.push_back({{"concatenate", {{"xs", Tuple}, {"axis", Int, false}}, Tensor}, concatenate});
     t.push_back({{"iota", {{"shape", ints}, {"axis", Int, false}, {"dtype", kind::DType, false}}, Tensor}, iota});
-    t.push_back({{"full", {{"shape", ints}, {"value", Kinds(Number | Bool)}, {"dtype", kind::DType, false}}, Tensor}, full});
+    t.push_back(
+        {{"full", {{"shape", ints}, {"value", Kinds(Number | Bool)}, {"dtype", kind::DType, false}}, Tensor}, full});
     t.push_back({{"zeros_like", {{"x", Tensor}}, Tensor}, zerosLike});
     t.push_back({{"take", {{"x", Tensor}, {"indices", Tensor}, {"axis", Int, false}}, Tensor}, gather<false>});
     t.push_back({{"gather_elements", {{"x", Tensor}, {"indices", Tensor}, {"axis", Int}}, Tensor}, gather<true>});
-    t.push_back({{"segment_sum", {{"updates", Tensor}, {"indices", Tensor}, {"axis", Int}, {"size", Int}}, Tensor}, scatter<false>});
-    t.push_back({{"scatter_elements_add", {{"updates", Tensor}, {"indices", Tensor}, {"axis", Int}, {"size", Int}}, Tensor}, scatter<true>});
-    t.push_back({{"convolution", {{"x", Tensor}, {"w", Tensor}, {"stride", ints, false}, {"padding", ints, false}, {"dilation", ints, false}, {"groups", Int, false}}, Tensor}, convolution});
-    t.push_back({{"random_uniform", {{"seed", Tensor}, {"step", Tensor}, {"shape", ints}, {"stream", Int}, {"dtype", kind::DType, false}}, Tensor}, randomUniform});
+    t.push_back({{"segment_sum", {{"updates", Tensor}, {"indices", Tensor}, {"axis", Int}, {"size", Int}}, Tensor},
+                 scatter<false>});
+    t.push_back(
+        {{"scatter_elements_add", {{"updates", Tensor}, {"indices", Tensor}, {"axis", Int}, {"size", Int}}, Tensor},
+         scatter<true>});
+    t.push_back({{"convolution",
+                  {{"x", Tensor},
+                   {"w", Tensor},
+                   {"stride", ints, false},
+                   {"padding", ints, false},
+                   {"dilation", ints, false},
+                   {"groups", Int, false}},
+                  Tensor},
+                 convolution});
+    t.push_back({{"random_uniform",
+                  {{"seed", Tensor}, {"step", Tensor}, {"shape", ints}, {"stream", Int}, {"dtype", kind::DType, false}},
+                  Tensor},
+                 randomUniform});
     t.push_back({{"rank", {{"x", Tensor}}, Int}, rank});
     t.push_back({{"len", {{"xs", Tuple}}, Int}, length});
-    t.push_back({{"range", {{"start", Int}, {"stop", Kinds(Int | None), false}, {"step", Kinds(Int | None), false}}, Tuple}, range});
+    t.push_back(
+        {{"range", {{"start", Int}, {"stop", Kinds(Int | None), false}, {"step", Kinds(Int | None), false}}, Tuple},
+         range});
     return t;
   }();
   return table;

@@ -20,7 +20,8 @@ public:
     for (const InputDecl& in : op.inputs)
       scope_.declare(in.name, in.span, {inputKinds(in)}, fmt::format("the input '{}' is never used", in.name.text()));
     for (const AttributeDecl& a : op.attributes)
-      scope_.declare(a.name, a.span, {attributeKinds(op, a)}, fmt::format("the attribute '{}' is never used", a.name.text()));
+      scope_.declare(a.name, a.span, {attributeKinds(op, a)},
+                     fmt::format("the attribute '{}' is never used", a.name.text()));
     declareDimensions(op);
     checkTypeConditions(op);
   }
@@ -30,14 +31,19 @@ public:
     size_t i = 0;
     for (const InputDecl& in : op.inputs) scope_.declare(in.name, p[i++].span, {inputKinds(in)});
     for (const ResultDecl& r : op.results) {
-      std::string unused = r.residual ? fmt::format("the residual '{}' is never used; a name that starts with '_' may be unused", p[i].name.text()) : "";
+      std::string unused =
+          r.residual ? fmt::format("the residual '{}' is never used; a name that starts with '_' may be unused",
+                                   p[i].name.text())
+                     : "";
       scope_.declare(p[i].name, p[i].span, {kind::Tensor}, unused);
       ++i;
     }
     for (int k = 0; k < op.resultCount(); ++k, ++i)
-      scope_.declare(p[i].name, p[i].span, {kind::Tensor}, fmt::format("'{}' is never used; a name that starts with '_' may be unused", p[i].name.text()));
+      scope_.declare(p[i].name, p[i].span, {kind::Tensor},
+                     fmt::format("'{}' is never used; a name that starts with '_' may be unused", p[i].name.text()));
     for (Symbol a : g.attributes) {
-      scope_.declare(a, p[i].span, {attributeKinds(op, *op.attribute(a))}, fmt::format("the attribute '{}' is never used; leave it out", a.text()));
+      scope_.declare(a, p[i].span, {attributeKinds(op, *op.attribute(a))},
+                     fmt::format("the attribute '{}' is never used; leave it out", a.text()));
       ++i;
     }
     declareDimensions(op);
@@ -58,7 +64,9 @@ private:
     diagnostics_.report(id, at, text, std::forward<A>(args)...);
   }
 
-  static Kinds inputKinds(const InputDecl& in) { return in.variadic ? kind::Tuple : kind::Tensor | (in.optional ? kind::None : 0); }
+  static Kinds inputKinds(const InputDecl& in) {
+    return in.variadic ? kind::Tuple : kind::Tensor | (in.optional ? kind::None : 0);
+  }
 
   static Kinds attributeKinds(const OperatorDecl& op, const AttributeDecl& a) {
     static const Kinds kinds[] = {kind::Int, kind::Float, kind::Bool, kind::String, kind::DType, kind::Tuple};
@@ -97,24 +105,34 @@ private:
 
   void statement(const Stmt& s) {
     switch (s.kind) {
-    case StmtKind::Assign: assign(*s.target, *s.value); break;
+    case StmtKind::Assign:
+      assign(*s.target, *s.value);
+      break;
     case StmtKind::AugAssign: {
       Kinds a = expression(*s.target).kinds, b = expression(*s.value).kinds;
       scope_.set(s.target->name, s.target->span, {binaryKinds(s.op, a, b, s.span)});
       break;
     }
-    case StmtKind::Return: returned(*s.value); break;
-    case StmtKind::If: ifStatement(s); break;
-    case StmtKind::For: forStatement(s); break;
+    case StmtKind::Return:
+      returned(*s.value);
+      break;
+    case StmtKind::If:
+      ifStatement(s);
+      break;
+    case StmtKind::For:
+      forStatement(s);
+      break;
     case StmtKind::Assert:
       condition(*s.value);
-      if (s.message && !s.message->is(ExprKind::String)) report(DiagnosticId::ArgumentType, s.message->span, "the message of an assert must be a string");
+      if (s.message && !s.message->is(ExprKind::String))
+        report(DiagnosticId::ArgumentType, s.message->span, "the message of an assert must be a string");
       break;
     case StmtKind::Expr:
       expression(*s.value);
       report(DiagnosticId::NoEffect, s.span, "this value is not used; expected an assignment or 'return'");
       break;
-    case StmtKind::Pass: break;
+    case StmtKind::Pass:
+      break;
     }
   }
 
@@ -122,17 +140,22 @@ private:
     NameState v = expression(value);
     if (target.is(ExprKind::Name)) return scope_.set(target.name, target.span, v);
     if (target.is(ExprKind::Index)) {
-      report(DiagnosticId::BadTarget, target.span, "elements of tensors cannot be assigned; where, pad or concatenate make a tensor from parts");
+      report(DiagnosticId::BadTarget, target.span,
+             "elements of tensors cannot be assigned; where, pad or concatenate make a tensor from parts");
       return;
     }
     int names = static_cast<int>(target.args.size());
-    if (!(v.kinds & kind::Tuple)) report(DiagnosticId::ResultCount, value.span, "{} names but one value", names);
-    else if (v.count >= 0 && v.count != names) report(DiagnosticId::ResultCount, value.span, "{} names but {} values", names, v.count);
+    if (!(v.kinds & kind::Tuple))
+      report(DiagnosticId::ResultCount, value.span, "{} names but one value", names);
+    else if (v.count >= 0 && v.count != names)
+      report(DiagnosticId::ResultCount, value.span, "{} names but {} values", names, v.count);
     for (size_t i = 0; i < target.args.size(); ++i) {
       NameState one;
       // Elements of a written tuple keep their own kinds.
-      if (value.is(ExprKind::Tuple) && i < value.args.size() && !value.args[i]->is(ExprKind::Star)) one = expression(*value.args[i]);
-      else if (value.is(ExprKind::Call)) one = {kind::Tensor};
+      if (value.is(ExprKind::Tuple) && i < value.args.size() && !value.args[i]->is(ExprKind::Star))
+        one = expression(*value.args[i]);
+      else if (value.is(ExprKind::Call))
+        one = {kind::Tensor};
       scope_.set(target.args[i]->name, target.args[i]->span, one);
     }
   }
@@ -142,9 +165,11 @@ private:
     int count = v.kinds & kind::Tuple ? v.count : 1;
     if (v.kinds == kind::Any) count = -1;
     if (count >= 0 && count != expected_ && expected_ >= 0)
-      report(resultId_, value.span, "{} {} returned; expected {} ({})", count, count == 1 ? "value is" : "values are", expected_, what_);
+      report(resultId_, value.span, "{} {} returned; expected {} ({})", count, count == 1 ? "value is" : "values are",
+             expected_, what_);
     if (resultId_ != DiagnosticId::ResultCount || v.kinds & kind::Tuple) return;
-    if (!(v.kinds & kind::Tensor)) report(DiagnosticId::ArgumentType, value.span, "{} is returned; expected a tensor", describeKinds(v.kinds));
+    if (!(v.kinds & kind::Tensor))
+      report(DiagnosticId::ArgumentType, value.span, "{} is returned; expected a tensor", describeKinds(v.kinds));
   }
 
   void ifStatement(const Stmt& s) {
@@ -164,12 +189,15 @@ private:
 
   void forStatement(const Stmt& s) {
     NameState range = expression(*s.value);
-    if (!(range.kinds & kind::Tuple)) report(DiagnosticId::LoopRange, s.value->span, "a loop over {}; expected range(…) or a tuple", describeKinds(range.kinds));
+    if (!(range.kinds & kind::Tuple))
+      report(DiagnosticId::LoopRange, s.value->span, "a loop over {}; expected range(…) or a tuple",
+             describeKinds(range.kinds));
     Scope::Names before = scope_.snapshot();
     NameState item;
     if (s.value->callee() == Symbol("range")) item = {kind::Int};
     auto bindTarget = [&](const Expr& t) { scope_.set(t.name, t.span, item); };
-    if (s.target->is(ExprKind::Name)) bindTarget(*s.target);
+    if (s.target->is(ExprKind::Name))
+      bindTarget(*s.target);
     else
       for (const ExprPtr& t : s.target->args) bindTarget(*t);
     block(s.body);
@@ -179,12 +207,15 @@ private:
   void condition(const Expr& e) {
     Kinds k = expression(e).kinds;
     if (k & (kind::Bool | kind::Int)) return;
-    report(DiagnosticId::ConditionType, e.span, "a condition is {}; expected a constant bool{}", describeKinds(k), k & kind::Tensor ? " (where(c, a, b) chooses by element)" : "");
+    report(DiagnosticId::ConditionType, e.span, "a condition is {}; expected a constant bool{}", describeKinds(k),
+           k & kind::Tensor ? " (where(c, a, b) chooses by element)" : "");
   }
 
   void expect(const Expr& e, Kinds wanted, std::string_view what) {
     Kinds k = expression(e).kinds;
-    if (!(k & wanted)) report(DiagnosticId::ArgumentType, e.span, "{} is {}; expected {}", what, describeKinds(k), describeKinds(wanted));
+    if (!(k & wanted))
+      report(DiagnosticId::ArgumentType, e.span, "{} is {}; expected {}", what, describeKinds(k),
+             describeKinds(wanted));
   }
 
   // ---- expressions
@@ -194,26 +225,38 @@ private:
       const NameState* s = scope_.use(e);
       return s ? NameState{s->kinds, true, s->count} : NameState{};
     }
-    case ExprKind::Int: return {kind::Int};
-    case ExprKind::Float: return {kind::Float};
-    case ExprKind::String: return {kind::String};
-    case ExprKind::Bool: return {kind::Bool};
-    case ExprKind::None: return {kind::None};
-    case ExprKind::Unary: return unary(e);
-    case ExprKind::Binary: return binary(e);
+    case ExprKind::Int:
+      return {kind::Int};
+    case ExprKind::Float:
+      return {kind::Float};
+    case ExprKind::String:
+      return {kind::String};
+    case ExprKind::Bool:
+      return {kind::Bool};
+    case ExprKind::None:
+      return {kind::None};
+    case ExprKind::Unary:
+      return unary(e);
+    case ExprKind::Binary:
+      return binary(e);
     case ExprKind::Conditional: {
       condition(e.arg(1));
       NameState a = expression(e.arg(0)), b = expression(e.arg(2));
       return {static_cast<Kinds>(a.kinds | b.kinds), true, a.count == b.count ? a.count : -1};
     }
-    case ExprKind::Call: return call(e);
-    case ExprKind::Index: return index(e);
-    case ExprKind::Member: return member(e);
+    case ExprKind::Call:
+      return call(e);
+    case ExprKind::Index:
+      return index(e);
+    case ExprKind::Member:
+      return member(e);
     case ExprKind::Tuple:
-    case ExprKind::List: return sequence(e);
+    case ExprKind::List:
+      return sequence(e);
     case ExprKind::Ellipsis:
     case ExprKind::Slice:
-    case ExprKind::Star: break;
+    case ExprKind::Star:
+      break;
     }
     report(DiagnosticId::OperandType, e.span, "this cannot stand here; expected a value");
     return {};
@@ -228,7 +271,8 @@ private:
         continue;
       }
       NameState s = expression(a->arg(0));
-      if (!(s.kinds & kind::Tuple)) report(DiagnosticId::OperandType, a->span, "'*' before {}; expected a tuple", describeKinds(s.kinds));
+      if (!(s.kinds & kind::Tuple))
+        report(DiagnosticId::OperandType, a->span, "'*' before {}; expected a tuple", describeKinds(s.kinds));
       count = count >= 0 && s.count >= 0 ? count + s.count : -1;
     }
     return {kind::Tuple, true, count};
@@ -242,7 +286,8 @@ private:
     Kinds k = expression(e.arg(0)).kinds;
     Kinds fits = e.op == Op::Invert ? kind::Tensor | kind::Int : kind::Tensor | kind::Number;
     if (!(k & fits)) {
-      report(DiagnosticId::OperandType, e.span, "'{}' of {}; expected {}", spelling(e.op), describeKinds(k), describeKinds(fits));
+      report(DiagnosticId::OperandType, e.span, "'{}' of {}; expected {}", spelling(e.op), describeKinds(k),
+             describeKinds(fits));
       return {};
     }
     return {static_cast<Kinds>(k & fits)};
@@ -256,7 +301,9 @@ private:
     }
     NameState a = expression(e.arg(0)), b = expression(e.arg(1));
     if (e.op == Op::Is || e.op == Op::IsNot) {
-      if (!e.arg(1).is(ExprKind::None)) report(DiagnosticId::OperandType, e.arg(1).span, "'{}' compares with None only; use '==' or '!='", spelling(e.op));
+      if (!e.arg(1).is(ExprKind::None))
+        report(DiagnosticId::OperandType, e.arg(1).span, "'{}' compares with None only; use '==' or '!='",
+               spelling(e.op));
       return {kind::Bool};
     }
     NameState out{binaryKinds(e.op, a.kinds, b.kinds, e.span)};
@@ -290,7 +337,8 @@ private:
     Kinds k = expression(e.arg(0)).kinds;
     bool shape = e.name == Symbol("shape"), dtype = e.name == Symbol("dtype");
     if ((shape || dtype) && (k & kind::Tensor)) return {shape ? kind::Tuple : kind::DType};
-    report(DiagnosticId::UnknownMember, e.span, "{} has no '{}'; a tensor has shape and dtype{}", describeKinds(k), e.name.text(), didYouMean(e.name.text(), {"shape", "dtype"}));
+    report(DiagnosticId::UnknownMember, e.span, "{} has no '{}'; a tensor has shape and dtype{}", describeKinds(k),
+           e.name.text(), didYouMean(e.name.text(), {"shape", "dtype"}));
     return {};
   }
 
@@ -309,12 +357,15 @@ private:
         for (const ExprPtr& part : a.args)
           if (part) expect(*part, kind::Int | kind::None, "a bound of a slice");
       } else if (a.is(ExprKind::Ellipsis)) {
-        if (++ellipses == 2) report(DiagnosticId::BadIndex, a.span, "a second '...' in one index; expected at most one");
+        if (++ellipses == 2)
+          report(DiagnosticId::BadIndex, a.span, "a second '...' in one index; expected at most one");
       } else if (a.is(ExprKind::Star)) {
         report(DiagnosticId::BadIndex, a.span, "'*' cannot stand in an index");
       } else if (!a.is(ExprKind::None)) {
         Kinds v = expression(a).kinds;
-        if (!(v & kind::Int)) report(DiagnosticId::BadIndex, a.span, "an index is {}; expected an integer, a slice, None or '...'{}", describeKinds(v), v & kind::Tensor ? " (take(x, indices) indexes by a tensor)" : "");
+        if (!(v & kind::Int))
+          report(DiagnosticId::BadIndex, a.span, "an index is {}; expected an integer, a slice, None or '...'{}",
+                 describeKinds(v), v & kind::Tensor ? " (take(x, indices) indexes by a tensor)" : "");
       }
     }
     if (k & kind::Tensor) return k & kind::Tuple ? NameState{} : NameState{kind::Tensor};
@@ -331,7 +382,8 @@ private:
       return {};
     }
     if (const Builtin* b = findBuiltin(name)) return matched(b->signature, e);
-    if (const OperatorDecl* op = operators_.find(name); op && !op->broken) return matched(signatureOf(*op), e);
+    if (const OperatorDecl* op = operators_.find(name); op && !op->broken)
+      return matched(signatureOf(*op), e);
     else if (op || !complete_) {
       arguments(e);
       return {};
@@ -339,7 +391,8 @@ private:
     std::vector<std::string_view> names;
     for (Symbol s : builtinNames()) names.push_back(s.text());
     std::string hint = didYouMean(name.text(), names);
-    report(DiagnosticId::UnknownFunction, e.arg(0).span, "unknown function '{}'{}", name.text(), hint.empty() ? "; expected a built-in function or an operator" : hint);
+    report(DiagnosticId::UnknownFunction, e.arg(0).span, "unknown function '{}'{}", name.text(),
+           hint.empty() ? "; expected a built-in function or an operator" : hint);
     arguments(e);
     return {};
   }
@@ -368,7 +421,8 @@ private:
         if (p == 0) passed = k;
         Kinds wanted = star ? (s.params[p].variadic ? kind::Tuple : Kinds(0)) : s.params[p].kinds;
         if (k & wanted) continue;
-        report(DiagnosticId::ArgumentType, a.span, "'{}' of '{}' is {}; expected {}", s.params[p].name.text(), s.name.text(), star ? "spread by '*'" : describeKinds(k), describeKinds(s.params[p].kinds));
+        report(DiagnosticId::ArgumentType, a.span, "'{}' of '{}' is {}; expected {}", s.params[p].name.text(),
+               s.name.text(), star ? "spread by '*'" : describeKinds(k), describeKinds(s.params[p].kinds));
       }
     Kinds result = s.result;
     // Functions of numbers and tensors give what they were given.
@@ -376,8 +430,10 @@ private:
       bool number = passed & kind::Number, tensor = passed & kind::Tensor;
       for (size_t i = 2; i < e.args.size(); ++i)
         if (e.keywords[i].empty()) tensor |= (expression(e.arg(i)).kinds & kind::Tensor) != 0;
-      if (!tensor && number) result = kind::Number;
-      else if (!number) result = kind::Tensor;
+      if (!tensor && number)
+        result = kind::Number;
+      else if (!number)
+        result = kind::Tensor;
     }
     return {result, true, s.results > 1 ? s.results : -1};
   }
@@ -400,7 +456,8 @@ void checkOperator(const OperatorDecl& op, const OperatorTable& operators, bool 
   c.run(static_cast<int>(op.results.size()), "its declared results", DiagnosticId::ResultCount);
 }
 
-void checkGrad(const GradDecl& g, const OperatorDecl& op, const OperatorTable& operators, bool complete, Diagnostics& diagnostics) {
+void checkGrad(const GradDecl& g, const OperatorDecl& op, const OperatorTable& operators, bool complete,
+               Diagnostics& diagnostics) {
   BodyChecker c(*g.function, operators, complete, diagnostics);
   c.declareGrad(g, op);
   int count = 0;

@@ -31,16 +31,21 @@ public:
       Symbol name = decoratorName(*d);
       if (name == Symbol("example")) continue;
       if (name != Symbol("tile_op") && name != Symbol("grad") && name != Symbol("tile_kernel")) {
-        report(DiagnosticId::UnknownDecorator, d->span, "unknown decorator{}; expected tile_op, grad, tile_kernel or example{}",
+        report(DiagnosticId::UnknownDecorator, d->span,
+               "unknown decorator{}; expected tile_op, grad, tile_kernel or example{}",
                name.empty() ? "" : fmt::format(" '{}'", name.text()),
                didYouMean(name.text(), {"tile_op", "grad", "tile_kernel", "example"}));
         return {};
       }
-      if (kind) report(DiagnosticId::DecoratorArguments, d->span, "a second kind of definition; expected one of tile_op, grad and tile_kernel");
+      if (kind)
+        report(DiagnosticId::DecoratorArguments, d->span,
+               "a second kind of definition; expected one of tile_op, grad and tile_kernel");
       kind = d.get();
     }
     if (!kind) {
-      report(DiagnosticId::MissingDecorator, f_.nameSpan, "'{}' has no decorator that says what it is; expected @tile_op, @grad(…) or @tile_kernel(…)", f_.name.text());
+      report(DiagnosticId::MissingDecorator, f_.nameSpan,
+             "'{}' has no decorator that says what it is; expected @tile_op, @grad(…) or @tile_kernel(…)",
+             f_.name.text());
       return {};
     }
     duplicateParameters();
@@ -63,7 +68,8 @@ private:
     for (const Parameter& p : f_.parameters) {
       if (p.kind == Parameter::Kind::KeywordMarker) continue;
       if (std::find(seen.begin(), seen.end(), p.name) != seen.end())
-        report(DiagnosticId::DuplicateParameter, p.span, "a second parameter named '{}'; expected another name", p.name.text());
+        report(DiagnosticId::DuplicateParameter, p.span, "a second parameter named '{}'; expected another name",
+               p.name.text());
       seen.push_back(p.name);
     }
   }
@@ -85,14 +91,18 @@ private:
   void opDecorator(const Expr& e, OperatorDecl& d) {
     if (e.is(ExprKind::Name)) return;
     for (size_t i = 1; i < e.args.size(); ++i) {
-      if (e.keywords[i] == Symbol("differentiable") && e.arg(i).is(ExprKind::Bool)) d.differentiable = e.arg(i).intValue;
-      else report(DiagnosticId::DecoratorArguments, e.arg(i).span, "tile_op takes differentiable=True or differentiable=False, found something else");
+      if (e.keywords[i] == Symbol("differentiable") && e.arg(i).is(ExprKind::Bool))
+        d.differentiable = e.arg(i).intValue;
+      else
+        report(DiagnosticId::DecoratorArguments, e.arg(i).span,
+               "tile_op takes differentiable=True or differentiable=False, found something else");
     }
   }
 
   void example(const Expr& e, OperatorDecl& d) {
     if (!e.is(ExprKind::Call) || e.args.size() != 2 || !e.arg(1).is(ExprKind::String)) {
-      report(DiagnosticId::DecoratorArguments, e.span, "example takes one string: a problem line such as \"softmax x=4,1000 f32\"");
+      report(DiagnosticId::DecoratorArguments, e.span,
+             "example takes one string: a problem line such as \"softmax x=4,1000 f32\"");
       return;
     }
     d.example = e.arg(1).text;
@@ -100,17 +110,21 @@ private:
     std::string_view first = std::string_view(d.example).substr(0, d.example.find(' '));
     bool problemLine = d.example.find(' ') != std::string::npos;
     if (first != d.name.text())
-      report(DiagnosticId::ExampleMismatch, problemLine ? d.span : d.exampleSpan, "the operator is named '{}' but its example is a problem of '{}'", d.name.text(), first);
+      report(DiagnosticId::ExampleMismatch, problemLine ? d.span : d.exampleSpan,
+             "the operator is named '{}' but its example is a problem of '{}'", d.name.text(), first);
   }
 
   void parameter(const Parameter& p, OperatorDecl& d) {
     if (p.kind == Parameter::Kind::KeywordMarker) return;
     if (!p.annotation) {
-      report(DiagnosticId::MissingAnnotation, p.span, "'{}' has no type; expected '{}: Tensor[…]' or an attribute's type", p.name.text(), p.name.text());
+      report(DiagnosticId::MissingAnnotation, p.span,
+             "'{}' has no type; expected '{}: Tensor[…]' or an attribute's type", p.name.text(), p.name.text());
       return;
     }
-    if (isTensorAnnotation(*p.annotation)) input(p, d);
-    else attribute(p, d);
+    if (isTensorAnnotation(*p.annotation))
+      input(p, d);
+    else
+      attribute(p, d);
   }
 
   static bool isTensorAnnotation(const Expr& e) {
@@ -125,12 +139,15 @@ private:
     in.span = p.span;
     in.variadic = p.kind == Parameter::Kind::Variadic;
     if (!d.inputs.empty() && d.inputs.back().variadic)
-      report(DiagnosticId::InputOrder, p.span, "'{}' follows '*{}'; the variadic input must be the last input", p.name.text(), d.inputs.back().name.text());
+      report(DiagnosticId::InputOrder, p.span, "'{}' follows '*{}'; the variadic input must be the last input",
+             p.name.text(), d.inputs.back().name.text());
     typeRule(*p.annotation, in.type, &in.optional, false);
-    if (in.variadic && in.optional) report(DiagnosticId::InputOrder, p.span, "a variadic input cannot be optional; it may be empty");
+    if (in.variadic && in.optional)
+      report(DiagnosticId::InputOrder, p.span, "a variadic input cannot be optional; it may be empty");
     if (p.defaultValue) {
       if (!p.defaultValue->is(ExprKind::None) || !in.optional)
-        report(DiagnosticId::BadDefault, p.defaultValue->span, "the default of an input can only be None, with the type 'Tensor[…] | None'");
+        report(DiagnosticId::BadDefault, p.defaultValue->span,
+               "the default of an input can only be None, with the type 'Tensor[…] | None'");
     }
     in.differentiable = std::any_of(in.type.alternatives.begin(), in.type.alternatives.end(), [](const auto& a) {
       const DTypeRule& r = a.tensor.dtype;
@@ -144,7 +161,8 @@ private:
     a.name = p.name;
     a.span = p.span;
     if (p.kind == Parameter::Kind::Variadic) {
-      report(DiagnosticId::UnknownType, p.span, "only tensors can be variadic; expected '*{}: Tensor[…]'", p.name.text());
+      report(DiagnosticId::UnknownType, p.span, "only tensors can be variadic; expected '*{}: Tensor[…]'",
+             p.name.text());
       return;
     }
     if (!attributeType(*p.annotation, a.type)) return;
@@ -152,8 +170,10 @@ private:
       a.required = false;
       std::optional<AttrValue> value = literal(*p.defaultValue);
       if (value) value = convertAttribute(*value, a.type);
-      if (value) a.defaultValue = *value;
-      else report(DiagnosticId::BadDefault, p.defaultValue->span, "this default is not of the type {}", toString(a.type));
+      if (value)
+        a.defaultValue = *value;
+      else
+        report(DiagnosticId::BadDefault, p.defaultValue->span, "this default is not of the type {}", toString(a.type));
     }
     d.attributes.push_back(std::move(a));
   }
@@ -168,23 +188,28 @@ private:
       return true;
     }
     static const std::pair<std::string_view, AttributeType::Kind> kinds[] = {
-        {"int", AttributeType::Kind::Int},    {"float", AttributeType::Kind::Float}, {"bool", AttributeType::Kind::Bool},
-        {"str", AttributeType::Kind::String}, {"dtype", AttributeType::Kind::DType}, {"ints", AttributeType::Kind::Ints}};
+        {"int", AttributeType::Kind::Int},     {"float", AttributeType::Kind::Float},
+        {"bool", AttributeType::Kind::Bool},   {"str", AttributeType::Kind::String},
+        {"dtype", AttributeType::Kind::DType}, {"ints", AttributeType::Kind::Ints}};
     if (p->is(ExprKind::Name))
       for (auto [text, kind] : kinds)
         if (p->name.text() == text) {
           t.kind = kind;
           return true;
         }
-    report(DiagnosticId::UnknownType, p->span, "this is not a type; expected Tensor[…], int, float, bool, str, dtype, ints or ints[n]{}",
-           p->is(ExprKind::Name) ? didYouMean(p->name.text(), {"Tensor", "int", "float", "bool", "str", "dtype", "ints"}) : "");
+    report(DiagnosticId::UnknownType, p->span,
+           "this is not a type; expected Tensor[…], int, float, bool, str, dtype, ints or ints[n]{}",
+           p->is(ExprKind::Name)
+               ? didYouMean(p->name.text(), {"Tensor", "int", "float", "bool", "str", "dtype", "ints"})
+               : "");
     return false;
   }
 
   // ---- results
   void results(OperatorDecl& d) {
     if (!f_.returns) {
-      report(DiagnosticId::MissingResult, f_.nameSpan, "'{}' does not say what it returns; expected '-> Tensor[…]' after its parameters", f_.name.text());
+      report(DiagnosticId::MissingResult, f_.nameSpan,
+             "'{}' does not say what it returns; expected '-> Tensor[…]' after its parameters", f_.name.text());
       return;
     }
     const Expr& r = *f_.returns;
@@ -221,9 +246,13 @@ private:
       }
     auto has = [](const std::vector<Symbol>& v, Symbol s) { return std::find(v.begin(), v.end(), s) != v.end(); };
     for (const InputDecl& in : d.inputs)
-      if (has(bound, in.name)) report(DiagnosticId::DuplicateParameter, in.span, "'{}' is an input and also a dimension; expected another name for one", in.name.text());
+      if (has(bound, in.name))
+        report(DiagnosticId::DuplicateParameter, in.span,
+               "'{}' is an input and also a dimension; expected another name for one", in.name.text());
     for (const AttributeDecl& a : d.attributes)
-      if (has(bound, a.name)) report(DiagnosticId::DuplicateParameter, a.span, "'{}' is an attribute and also a dimension of an input; expected another name for one", a.name.text());
+      if (has(bound, a.name))
+        report(DiagnosticId::DuplicateParameter, a.span,
+               "'{}' is an attribute and also a dimension of an input; expected another name for one", a.name.text());
     for (const ResultDecl& r : d.results)
       for (const auto& a : r.type.alternatives) {
         for (const Dim& dim : a.tensor.dims) {
@@ -238,7 +267,8 @@ private:
         }
         const DTypeRule& t = a.tensor.dtype;
         if (t.kind == DTypeRule::Kind::Variable && !has(dtypes, t.name) && !dtypeAttribute(d, t.name))
-          report(DiagnosticId::UnboundDType, a.tensor.span, "no input has the element type '{}' of this result", t.name.text());
+          report(DiagnosticId::UnboundDType, a.tensor.span, "no input has the element type '{}' of this result",
+                 t.name.text());
       }
   }
   static bool dtypeAttribute(const OperatorDecl& d, Symbol name) {
@@ -248,7 +278,8 @@ private:
 
   void checkComputed(const Expr& e, const std::vector<Symbol>& bound, const OperatorDecl& d) {
     if (e.is(ExprKind::Name)) {
-      if (std::find(bound.begin(), bound.end(), e.name) == bound.end() && !d.attribute(e.name) && d.inputIndex(e.name) < 0)
+      if (std::find(bound.begin(), bound.end(), e.name) == bound.end() && !d.attribute(e.name) &&
+          d.inputIndex(e.name) < 0)
         report(DiagnosticId::UnboundDimension, e.span, "no input has the dimension '{}' of this result", e.name.text());
       return;
     }
@@ -262,8 +293,10 @@ private:
     // `A | None` around the whole, or around the last alternative.
     auto stripNone = [&] {
       if (!isOptionalUnion(*p)) return;
-      if (optional) *optional = true;
-      else report(DiagnosticId::UnknownType, p->span, "a result cannot be None");
+      if (optional)
+        *optional = true;
+      else
+        report(DiagnosticId::UnknownType, p->span, "a result cannot be None");
       p = p->args[0].get();
     };
     stripNone();
@@ -295,7 +328,9 @@ private:
     int open = 0;
     for (const Dim& d : t.dims) {
       if (d.kind != Dim::Kind::Ellipsis && d.kind != Dim::Kind::Group) continue;
-      if (++open == 2) report(DiagnosticId::TwoEllipses, d.span, "a second group of unnamed axes in one type; expected one '...' or '*NAME'");
+      if (++open == 2)
+        report(DiagnosticId::TwoEllipses, d.span,
+               "a second group of unnamed axes in one type; expected one '...' or '*NAME'");
     }
     if (static_cast<int>(t.dims.size()) > kMaxRank)
       report(DiagnosticId::BadDimension, e.span, "{} dimensions; a tensor has at most {}", t.dims.size(), kMaxRank);
@@ -308,7 +343,8 @@ private:
         return;
       }
       if (e.args[0] && !e.arg(1).is(ExprKind::Name) && e.arg(1).span.line > e.arg(0).span.endLine) {
-        report(DiagnosticId::UnknownType, Span::after(e.arg(0).span), "what follows this ':' is not an element type; expected ',' or the name of a type");
+        report(DiagnosticId::UnknownType, Span::after(e.arg(0).span),
+               "what follows this ':' is not an element type; expected ',' or the name of a type");
         return;
       }
       dtypeRule(e.arg(1), t.dtype);
@@ -320,7 +356,8 @@ private:
     d.span = e.span;
     if (e.is(ExprKind::Name)) {
       if (dtypeNamed(e.name)) {
-        report(DiagnosticId::BadDimension, e.span, "'{}' is an element type, not a dimension; write it last, after ':'", e.name.text());
+        report(DiagnosticId::BadDimension, e.span, "'{}' is an element type, not a dimension; write it last, after ':'",
+               e.name.text());
         return;
       }
       d.kind = Dim::Kind::Symbol;
@@ -337,7 +374,8 @@ private:
       d.kind = Dim::Kind::Computed;
       d.expr = &e;
     } else {
-      report(DiagnosticId::BadDimension, e.span, "this is not a dimension; expected a name, a number, '...' or '*NAME'{}",
+      report(DiagnosticId::BadDimension, e.span,
+             "this is not a dimension; expected a name, a number, '...' or '*NAME'{}",
              result ? ", or an expression over them" : "");
       return;
     }
@@ -351,20 +389,27 @@ private:
     case ExprKind::Conditional:
     case ExprKind::Call:
     case ExprKind::Index:
-    case ExprKind::Member: return true;
-    default: return false;
+    case ExprKind::Member:
+      return true;
+    default:
+      return false;
     }
   }
 
   void dtypeRule(const Expr& e, DTypeRule& r) {
     if (!e.is(ExprKind::Name)) {
-      report(DiagnosticId::UnknownType, e.span, "this is not an element type; expected f32, bf16, …, float, int, bool or a name");
+      report(DiagnosticId::UnknownType, e.span,
+             "this is not an element type; expected f32, bf16, …, float, int, bool or a name");
       return;
     }
-    if (e.name == Symbol("float")) r.kind = DTypeRule::Kind::Float;
-    else if (e.name == Symbol("int")) r.kind = DTypeRule::Kind::Int;
-    else if (std::optional<DType> d = dtypeNamed(e.name)) r.kind = DTypeRule::Kind::Fixed, r.dtype = *d;
-    else r.kind = DTypeRule::Kind::Variable, r.name = e.name;
+    if (e.name == Symbol("float"))
+      r.kind = DTypeRule::Kind::Float;
+    else if (e.name == Symbol("int"))
+      r.kind = DTypeRule::Kind::Int;
+    else if (std::optional<DType> d = dtypeNamed(e.name))
+      r.kind = DTypeRule::Kind::Fixed, r.dtype = *d;
+    else
+      r.kind = DTypeRule::Kind::Variable, r.name = e.name;
   }
 
   // ---- @grad
@@ -388,7 +433,8 @@ private:
     d.span = f_.nameSpan;
     const Expr* op = e.is(ExprKind::Call) && e.args.size() == 2 ? e.keyword("implements") : nullptr;
     if (!op || !op->is(ExprKind::Name)) {
-      report(DiagnosticId::DecoratorArguments, e.span, "tile_kernel takes the operator that it computes: @tile_kernel(implements=matmul)");
+      report(DiagnosticId::DecoratorArguments, e.span,
+             "tile_kernel takes the operator that it computes: @tile_kernel(implements=matmul)");
       return {};
     }
     d.implements = op->name;
@@ -406,7 +452,8 @@ private:
       return;
     }
     if (!p.annotation) {
-      report(DiagnosticId::MissingAnnotation, p.span, "'{}' has no type; expected Tensor[…], Out[…], Tunable or an attribute's type", p.name.text());
+      report(DiagnosticId::MissingAnnotation, p.span,
+             "'{}' has no type; expected Tensor[…], Out[…], Tunable or an attribute's type", p.name.text());
       return;
     }
     const Expr* a = p.annotation.get();
@@ -420,7 +467,8 @@ private:
       bool plain = !k.tensor.anyShape && k.tensor.dims.size() == 2;
       for (const Dim& dim : k.tensor.dims) plain &= dim.kind == Dim::Kind::Symbol || dim.kind == Dim::Kind::Constant;
       if (!plain && ok_)
-        report(DiagnosticId::TileShape, a->span, "a kernel works on matrices; expected two dimensions, each a name or a number");
+        report(DiagnosticId::TileShape, a->span,
+               "a kernel works on matrices; expected two dimensions, each a name or a number");
     } else {
       k.role = KernelParam::Role::Attribute;
       if (!attributeType(*a, k.attribute)) return;
@@ -437,85 +485,9 @@ private:
 
 Declaration declare(const Function& f, Diagnostics& diagnostics, bool& ok) { return Reader(f, diagnostics, ok).read(); }
 
-std::optional<DType> dtypeNamed(Symbol s) { return parseDType(s.text()); }
-
-std::optional<AttrValue> literal(const Expr& e) {
-  switch (e.kind) {
-  case ExprKind::Int: return AttrValue(e.intValue);
-  case ExprKind::Float: return AttrValue(e.floatValue);
-  case ExprKind::Bool: return AttrValue(e.intValue != 0);
-  case ExprKind::String: return AttrValue(Symbol(e.text));
-  case ExprKind::None: return AttrValue(std::monostate());
-  case ExprKind::Name:
-    if (e.name == Symbol("inf")) return AttrValue(std::numeric_limits<double>::infinity());
-    if (e.name == Symbol("nan")) return AttrValue(std::numeric_limits<double>::quiet_NaN());
-    if (std::optional<DType> d = dtypeNamed(e.name)) return AttrValue(*d);
-    return {};
-  case ExprKind::Unary: {
-    if (e.op != Op::Neg) return {};
-    std::optional<AttrValue> v = literal(e.arg(0));
-    if (!v) return {};
-    if (const int64_t* i = std::get_if<int64_t>(&*v)) return AttrValue(-*i);
-    if (const double* d = std::get_if<double>(&*v)) return AttrValue(-*d);
-    return {};
-  }
-  case ExprKind::Tuple:
-  case ExprKind::List: {
-    if (e.args.size() > kMaxRank) return {};
-    Shape s;
-    for (const ExprPtr& a : e.args) {
-      std::optional<AttrValue> v = literal(*a);
-      const int64_t* i = v ? std::get_if<int64_t>(&*v) : nullptr;
-      if (!i) return {};
-      s.push_back(*i);
-    }
-    return AttrValue(s);
-  }
-  default: return {};
-  }
-}
-
-std::optional<AttrValue> convertAttribute(const AttrValue& v, const AttributeType& t) {
-  if (std::holds_alternative<std::monostate>(v)) return t.optional ? std::optional<AttrValue>(v) : std::nullopt;
-  const int64_t* i = std::get_if<int64_t>(&v);
-  switch (t.kind) {
-  case AttributeType::Kind::Int:
-    if (i) return v;
-    return {};
-  case AttributeType::Kind::Float:
-    if (i) return AttrValue(static_cast<double>(*i));
-    return std::holds_alternative<double>(v) ? std::optional<AttrValue>(v) : std::nullopt;
-  case AttributeType::Kind::Bool: return std::holds_alternative<bool>(v) ? std::optional<AttrValue>(v) : std::nullopt;
-  case AttributeType::Kind::String: return std::holds_alternative<Symbol>(v) ? std::optional<AttrValue>(v) : std::nullopt;
-  case AttributeType::Kind::DType: {
-    if (const Symbol* s = std::get_if<Symbol>(&v)) {
-      std::optional<DType> d = dtypeNamed(*s);
-      return d ? std::optional<AttrValue>(*d) : std::nullopt;
-    }
-    return std::holds_alternative<DType>(v) ? std::optional<AttrValue>(v) : std::nullopt;
-  }
-  case AttributeType::Kind::Ints: {
-    if (i) {
-      Shape s;
-      for (int n = 0; n < std::max(t.length, 1); ++n) s.push_back(*i);
-      return AttrValue(s);
-    }
-    const Shape* s = std::get_if<Shape>(&v);
-    return s && (t.length < 0 || s->rank() == t.length) ? std::optional<AttrValue>(v) : std::nullopt;
-  }
-  }
-  return {};
-}
-
-std::string toString(const AttributeType& t) {
-  static const char* names[] = {"int", "float", "bool", "str", "dtype", "ints"};
-  std::string s = names[static_cast<int>(t.kind)];
-  if (t.length >= 0) s += fmt::format("[{}]", t.length);
-  return t.optional ? s + " | None" : s;
-}
-
 int OperatorDecl::resultCount() const {
-  return static_cast<int>(std::count_if(results.begin(), results.end(), [](const ResultDecl& r) { return !r.residual; }));
+  return static_cast<int>(
+      std::count_if(results.begin(), results.end(), [](const ResultDecl& r) { return !r.residual; }));
 }
 const AttributeDecl* OperatorDecl::attribute(Symbol s) const {
   for (const AttributeDecl& a : attributes)

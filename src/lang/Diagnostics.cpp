@@ -59,8 +59,9 @@ void Diagnostics::add(Diagnostic d) {
 }
 
 bool Diagnostics::hasBetween(int32_t file, int32_t first, int32_t last) const {
-  return std::any_of(all_.begin(), all_.end(),
-                     [&](const Diagnostic& d) { return d.span.file == file && d.span.line >= first && d.span.line <= last; });
+  return std::any_of(all_.begin(), all_.end(), [&](const Diagnostic& d) {
+    return d.span.file == file && d.span.line >= first && d.span.line <= last;
+  });
 }
 
 std::vector<Diagnostic> Diagnostics::shown() const {
@@ -105,8 +106,7 @@ std::string renderAt(Span at, std::string_view message, std::string_view id, std
     return n;
   };
   std::string line(shown);
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   size_t length = end > begin ? width(begin, end) : 0;
   out += fmt::format("\n    {}\n    {}^{}", line, std::string(width(cut, begin), ' '),
                      std::string(length > 1 ? length - 1 : 0, '~'));

@@ -1,4 +1,5 @@
-// The operator library's sources, put into the binary by CMake (Embed.cmake writes EmbeddedSources.cpp from ops/*.tile).
+// The operator library's sources, put into the binary by CMake (Embed.cmake writes EmbeddedSources.cpp from
+// ops/*.tile).
 #pragma once
 
 #include <span>

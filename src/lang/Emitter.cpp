@@ -11,7 +11,9 @@ const Symbol kAxes = "axes", kShape = "shape", kValue = "value", kDType = "dtype
              kPermutation = "permutation", kStarts = "starts", kSizes = "sizes", kSteps = "steps", kBatchA = "batch_a",
              kBatchB = "batch_b", kContractA = "contract_a", kContractB = "contract_b";
 
-Shape leading(const Shape& s, int count) { return Shape(std::span<const int64_t>(s.begin(), static_cast<size_t>(count))); }
+Shape leading(const Shape& s, int count) {
+  return Shape(std::span<const int64_t>(s.begin(), static_cast<size_t>(count)));
+}
 Shape axesUpTo(int n) {
   Shape s;
   for (int i = 0; i < n; ++i) s.push_back(i);
@@ -65,7 +67,9 @@ StatusOr<Value> Emitter::broadcastTo(Value v, const Shape& target) {
     fits = from[i] == 1 || from[i] == target[lead + i];
     axes.push_back(lead + i);
   }
-  if (!fits) return invalid("{} does not broadcast to {}: an axis must be equal or 1, counted from the last", toString(from), toString(target));
+  if (!fits)
+    return invalid("{} does not broadcast to {}: an axis must be equal or 1, counted from the last", toString(from),
+                   toString(target));
   return apply(kBroadcast, {v}, {{kShape, target}, {kAxes, axes}});
 }
 
@@ -73,10 +77,13 @@ StatusOr<std::pair<Value, Value>> Emitter::unify(const Operand& a, const Operand
   const Value *x = a.tensor(), *y = b.tensor();
   if (x && y) {
     TensorType s = type(*x), t = type(*y);
-    if (s.dtype != t.dtype) return invalid("{} and {} have different element types; cast one", toString(s), toString(t));
+    if (s.dtype != t.dtype)
+      return invalid("{} and {} have different element types; cast one", toString(s), toString(t));
     if (s.shape == t.shape) return std::pair(*x, *y);
     std::optional<Shape> both = broadcastShapes(s.shape, t.shape);
-    if (!both) return invalid("{} and {} do not broadcast: axes must be equal or 1, counted from the last", toString(s), toString(t));
+    if (!both)
+      return invalid("{} and {} do not broadcast: axes must be equal or 1, counted from the last", toString(s),
+                     toString(t));
     TG_ASSIGN_OR_RETURN(Value p, broadcastTo(*x, *both));
     TG_ASSIGN_OR_RETURN(Value q, broadcastTo(*y, *both));
     return std::pair(p, q);
@@ -96,7 +103,8 @@ StatusOr<Value> Emitter::matmul(Value a, Value b) {
   if (s.rank() == 0 || t.rank() == 0) return invalid("'@' of a scalar: {} @ {}; use '*'", toString(s), toString(t));
   int contractA = s.rank() - 1, contractB = t.rank() == 1 ? 0 : t.rank() - 2;
   if (s[contractA] != t[contractB])
-    return invalid("'@' of {} and {}: the left has K={} but the right has K={}", toString(s), toString(t), s[contractA], t[contractB]);
+    return invalid("'@' of {} and {}: the left has K={} but the right has K={}", toString(s), toString(t), s[contractA],
+                   t[contractB]);
   int batchOfB = std::max(t.rank() - 2, 0), batchOfA = std::max(s.rank() - 2, 0);
   Shape batch;
   if (batchOfB > 0 && s.rank() > 1) {
@@ -138,14 +146,18 @@ StatusOr<Value> Emitter::reshape(Value v, Shape target) {
   int open = -1;
   int64_t known = 1;
   for (int i = 0; i < target.rank(); ++i) {
-    if (target[i] == -1 && open < 0) open = i;
-    else if (target[i] < 0) return invalid("reshape of {} to {}: one extent may be -1", toString(from), toString(target));
-    else if (__builtin_mul_overflow(known, target[i], &known)) return invalid("reshape to {} is too large", toString(target));
+    if (target[i] == -1 && open < 0)
+      open = i;
+    else if (target[i] < 0)
+      return invalid("reshape of {} to {}: one extent may be -1", toString(from), toString(target));
+    else if (__builtin_mul_overflow(known, target[i], &known))
+      return invalid("reshape to {} is too large", toString(target));
   }
   int64_t total = from.elements();
   if (open >= 0) {
     if (known == 0 || total % known != 0)
-      return invalid("reshape of {} to {}: {} elements are not a multiple of {}", toString(from), toString(target), total, known);
+      return invalid("reshape of {} to {}: {} elements are not a multiple of {}", toString(from), toString(target),
+                     total, known);
     target[open] = total / known;
     known *= target[open];
   }

@@ -2,8 +2,8 @@
 #include "lang/Format.h"
 #include "lang/Diagnostics.h"
 #include "lang/Parser.h"
-#include <fmt/ranges.h>
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace tegula::lang {
 
@@ -14,37 +14,54 @@ constexpr size_t kWidth = 100;
 /// Binding strengths, loosest first; a child that binds looser than its place asks is put in parentheses.
 int precedence(const Expr& e) {
   switch (e.kind) {
-  case ExprKind::Tuple: return e.args.empty() ? 20 : 0;
-  case ExprKind::Conditional: return 1;
-  case ExprKind::Unary: return e.op == Op::Not ? 4 : 12;
+  case ExprKind::Tuple:
+    return e.args.empty() ? 20 : 0;
+  case ExprKind::Conditional:
+    return 1;
+  case ExprKind::Unary:
+    return e.op == Op::Not ? 4 : 12;
   case ExprKind::Binary:
     switch (e.op) {
-    case Op::Or: return 2;
-    case Op::And: return 3;
-    case Op::BitOr: return 6;
-    case Op::BitXor: return 7;
-    case Op::BitAnd: return 8;
+    case Op::Or:
+      return 2;
+    case Op::And:
+      return 3;
+    case Op::BitOr:
+      return 6;
+    case Op::BitXor:
+      return 7;
+    case Op::BitAnd:
+      return 8;
     case Op::Add:
-    case Op::Sub: return 10;
+    case Op::Sub:
+      return 10;
     case Op::Mul:
     case Op::Div:
     case Op::FloorDiv:
     case Op::Mod:
-    case Op::MatMul: return 11;
-    case Op::Pow: return 13;
-    default: return 5;
+    case Op::MatMul:
+      return 11;
+    case Op::Pow:
+      return 13;
+    default:
+      return 5;
     }
-  default: return 20;
+  default:
+    return 20;
   }
 }
 
 std::string quoted(const std::string& s) {
   std::string out = "\"";
   for (char c : s) {
-    if (c == '\n') out += "\\n";
-    else if (c == '\t') out += "\\t";
-    else if (c == '"' || c == '\\') out += '\\', out += c;
-    else out += c;
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -64,7 +81,8 @@ std::string printList(const std::vector<ExprPtr>& items, size_t from, const std:
 /// Names and numbers hug `:` in a[1:n]; anything longer, and a stated element type, gets spaces.
 std::string printSlice(const Expr& e, bool type) {
   bool spaced = type;
-  for (const ExprPtr& a : e.args) spaced |= a && (a->is(ExprKind::Binary) || a->is(ExprKind::Conditional) || a->is(ExprKind::Call));
+  for (const ExprPtr& a : e.args)
+    spaced |= a && (a->is(ExprKind::Binary) || a->is(ExprKind::Conditional) || a->is(ExprKind::Call));
   std::string s = e.args[0] ? print(*e.args[0], 1) : "";
   for (size_t i = 1; i < 3; ++i) {
     if (i == 2 && !e.args[2]) break;
@@ -74,20 +92,26 @@ std::string printSlice(const Expr& e, bool type) {
   return s;
 }
 
-bool isTypeName(const Expr& e) {
-  return e.isName("Tensor") || e.isName("Out") || e.isName("Residual");
-}
+bool isTypeName(const Expr& e) { return e.isName("Tensor") || e.isName("Out") || e.isName("Residual"); }
 
 std::string printPlain(const Expr& e) {
   switch (e.kind) {
-  case ExprKind::Name: return std::string(e.name.text());
+  case ExprKind::Name:
+    return std::string(e.name.text());
   case ExprKind::Int:
-  case ExprKind::Float: return e.text;
-  case ExprKind::String: return quoted(e.text);
-  case ExprKind::Bool: return e.intValue ? "True" : "False";
-  case ExprKind::None: return "None";
-  case ExprKind::Ellipsis: return "...";
-  case ExprKind::Unary: return (e.op == Op::Not ? std::string("not ") : std::string(spelling(e.op))) + print(e.arg(0), e.op == Op::Not ? 4 : 12);
+  case ExprKind::Float:
+    return e.text;
+  case ExprKind::String:
+    return quoted(e.text);
+  case ExprKind::Bool:
+    return e.intValue ? "True" : "False";
+  case ExprKind::None:
+    return "None";
+  case ExprKind::Ellipsis:
+    return "...";
+  case ExprKind::Unary:
+    return (e.op == Op::Not ? std::string("not ") : std::string(spelling(e.op))) +
+           print(e.arg(0), e.op == Op::Not ? 4 : 12);
   case ExprKind::Binary: {
     int p = precedence(e);
     if (e.op == Op::Pow) {
@@ -99,25 +123,31 @@ std::string printPlain(const Expr& e) {
   }
   case ExprKind::Conditional:
     return fmt::format("{} if {} else {}", print(e.arg(0), 2), print(e.arg(1), 2), print(e.arg(2), 1));
-  case ExprKind::Call: return fmt::format("{}({})", print(e.arg(0), 20), printList(e.args, 1, &e.keywords));
+  case ExprKind::Call:
+    return fmt::format("{}({})", print(e.arg(0), 20), printList(e.args, 1, &e.keywords));
   case ExprKind::Index: {
     std::string s;
     bool type = isTypeName(e.arg(0));
     for (size_t i = 1; i < e.args.size(); ++i) {
       if (i > 1) s += ", ";
-      s += e.arg(i).is(ExprKind::Slice) ? printSlice(e.arg(i), type && e.arg(i).args[1] && !e.arg(i).args[2]) : print(e.arg(i), 1);
+      s += e.arg(i).is(ExprKind::Slice) ? printSlice(e.arg(i), type && e.arg(i).args[1] && !e.arg(i).args[2])
+                                        : print(e.arg(i), 1);
     }
     return fmt::format("{}[{}]", print(e.arg(0), 20), s);
   }
-  case ExprKind::Slice: return printSlice(e, false);
+  case ExprKind::Slice:
+    return printSlice(e, false);
   case ExprKind::Member: {
     // 1.shape would read as a number.
     bool number = e.arg(0).is(ExprKind::Int) || e.arg(0).is(ExprKind::Float);
     return fmt::format(fmt::runtime(number ? "({}).{}" : "{}.{}"), print(e.arg(0), 20), e.name.text());
   }
-  case ExprKind::Tuple: return e.args.empty() ? "()" : printList(e.args, 0) + (e.args.size() == 1 ? "," : "");
-  case ExprKind::List: return fmt::format("[{}]", printList(e.args, 0));
-  case ExprKind::Star: return "*" + print(e.arg(0), 6);
+  case ExprKind::Tuple:
+    return e.args.empty() ? "()" : printList(e.args, 0) + (e.args.size() == 1 ? "," : "");
+  case ExprKind::List:
+    return fmt::format("[{}]", printList(e.args, 0));
+  case ExprKind::Star:
+    return "*" + print(e.arg(0), 6);
   }
   return {};
 }
@@ -179,7 +209,9 @@ public:
   std::string take() { return std::move(out_); }
 
 private:
-  static int32_t firstLine(const Function& f) { return f.decorators.empty() ? f.span.line : std::min(f.decorators[0]->span.line, f.span.line); }
+  static int32_t firstLine(const Function& f) {
+    return f.decorators.empty() ? f.span.line : std::min(f.decorators[0]->span.line, f.span.line);
+  }
 
   void line(int indent, std::string_view text) {
     out_.append(static_cast<size_t>(indent) * 4, ' ');
@@ -188,7 +220,9 @@ private:
   }
 
   // ---- comments
-  bool pending(int32_t before) const { return comments_ && next_ < comments_->size() && (*comments_)[next_].span.line < before; }
+  bool pending(int32_t before) const {
+    return comments_ && next_ < comments_->size() && (*comments_)[next_].span.line < before;
+  }
 
   /// Comments of lines before `line`, each on its own line.
   void commentsBefore(int32_t before, int indent) {
@@ -203,7 +237,8 @@ private:
   }
   /// A comment that ends line `line` goes to the end of the last printed line.
   void trailing(int32_t at) {
-    if (!comments_ || next_ >= comments_->size() || (*comments_)[next_].ownLine || (*comments_)[next_].span.line != at) return;
+    if (!comments_ || next_ >= comments_->size() || (*comments_)[next_].ownLine || (*comments_)[next_].span.line != at)
+      return;
     out_.pop_back();
     out_ += "  " + (*comments_)[next_++].text + "\n";
   }
@@ -240,7 +275,8 @@ private:
     }
     for (size_t i = 0; i < lines.size(); ++i) {
       std::string& l = lines[i];
-      if (i > 0 && least != SIZE_MAX) l.erase(0, std::min(least, l.find_first_not_of(' ') == std::string::npos ? l.size() : least));
+      if (i > 0 && least != SIZE_MAX)
+        l.erase(0, std::min(least, l.find_first_not_of(' ') == std::string::npos ? l.size() : least));
       while (!l.empty() && l.back() == ' ') l.pop_back();
     }
     while (lines.size() > 1 && lines.back().empty()) lines.pop_back();
@@ -254,11 +290,15 @@ private:
         for (char c : text) escaped += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
         text = escaped;
       }
-      if (i > 0) out_ += text.empty() ? "\n" : "\n" + pad + text;
-      else out_ += text;
+      if (i > 0)
+        out_ += text.empty() ? "\n" : "\n" + pad + text;
+      else
+        out_ += text;
     }
-    if (lines.size() > 1) out_ += "\n" + pad;
-    else if (!lines[0].empty() && lines[0].back() == '"' && !raw) out_.insert(out_.size() - 1, "\\");
+    if (lines.size() > 1)
+      out_ += "\n" + pad;
+    else if (!lines[0].empty() && lines[0].back() == '"' && !raw)
+      out_.insert(out_.size() - 1, "\\");
     out_ += "\"\"\"\n";
   }
 
@@ -279,8 +319,10 @@ private:
     if (one.size() <= kWidth || f.parameters.empty()) return line(0, one);
     line(0, fmt::format("def {}(", f.name.text()));
     for (const Parameter& p : f.parameters) line(1, parameter(p) + ",");
-    if (f.returns) wrapped(0, ") -> ", *f.returns, ":");
-    else line(0, "):");
+    if (f.returns)
+      wrapped(0, ") -> ", *f.returns, ":");
+    else
+      line(0, "):");
   }
 
   void block(const Block& body, int indent) {
@@ -297,13 +339,27 @@ private:
     commentsBefore(s.span.line, indent);
     if (lastLine_ > 0 && s.span.line > lastLine_ + 1) blank();
     switch (s.kind) {
-    case StmtKind::Assign: wrapped(indent, print(*s.target, 0) + " = ", *s.value, ""); break;
-    case StmtKind::AugAssign: wrapped(indent, fmt::format("{} {}= ", print(*s.target, 0), spelling(s.op)), *s.value, ""); break;
-    case StmtKind::Return: wrapped(indent, "return ", *s.value, ""); break;
-    case StmtKind::Assert: line(indent, "assert " + print(*s.value, 1) + (s.message ? ", " + print(*s.message, 1) : "")); break;
-    case StmtKind::Pass: line(indent, "pass"); break;
-    case StmtKind::Expr: wrapped(indent, "", *s.value, ""); break;
-    case StmtKind::If: ifStatement(s, indent); return;
+    case StmtKind::Assign:
+      wrapped(indent, print(*s.target, 0) + " = ", *s.value, "");
+      break;
+    case StmtKind::AugAssign:
+      wrapped(indent, fmt::format("{} {}= ", print(*s.target, 0), spelling(s.op)), *s.value, "");
+      break;
+    case StmtKind::Return:
+      wrapped(indent, "return ", *s.value, "");
+      break;
+    case StmtKind::Assert:
+      line(indent, "assert " + print(*s.value, 1) + (s.message ? ", " + print(*s.message, 1) : ""));
+      break;
+    case StmtKind::Pass:
+      line(indent, "pass");
+      break;
+    case StmtKind::Expr:
+      wrapped(indent, "", *s.value, "");
+      break;
+    case StmtKind::If:
+      ifStatement(s, indent);
+      return;
     case StmtKind::For:
       line(indent, fmt::format("for {} in {}:", print(*s.target, 0), print(*s.value, 1)));
       trailing(s.span.endLine);
@@ -330,7 +386,9 @@ private:
       if (i > 0) commentsBefore(b.condition->span.line, indent);
       line(indent, fmt::format("{} {}:", i == 0 ? "if" : "elif", print(*b.condition, 1)));
       trailing(b.condition->span.endLine);
-      int32_t next = i + 1 < s.branches.size() ? s.branches[i + 1].condition->span.line : s.orElse.empty() ? INT32_MAX : s.orElse[0]->span.line;
+      int32_t next = i + 1 < s.branches.size() ? s.branches[i + 1].condition->span.line
+                     : s.orElse.empty()        ? INT32_MAX
+                                               : s.orElse[0]->span.line;
       nested(b.body, indent, b.condition->span.endLine, next);
     }
     if (s.orElse.empty()) return;
@@ -350,12 +408,15 @@ private:
     std::string_view open = value.is(ExprKind::Index) || value.is(ExprKind::List) ? "[" : "(";
     std::vector<std::string> items;
     for (size_t i = from; i < value.args.size(); ++i) {
-      std::string key = value.is(ExprKind::Call) && !value.keywords[i].empty() ? fmt::format("{}=", value.keywords[i].text()) : "";
-      items.push_back(key + (value.arg(i).is(ExprKind::Slice) ? printSlice(value.arg(i), isTypeName(value.arg(0))) : print(value.arg(i), 1)));
+      std::string key =
+          value.is(ExprKind::Call) && !value.keywords[i].empty() ? fmt::format("{}=", value.keywords[i].text()) : "";
+      items.push_back(key + (value.arg(i).is(ExprKind::Slice) ? printSlice(value.arg(i), isTypeName(value.arg(0)))
+                                                              : print(value.arg(i), 1)));
     }
     line(indent, fmt::format("{}{}{}", prefix, applied ? print(value.arg(0), 20) : "", open));
     std::string joined = fmt::format("{}", fmt::join(items, ", "));
-    if (joined.size() + 4 <= width && (applied || items.size() > 1)) line(indent + 1, joined);
+    if (joined.size() + 4 <= width && (applied || items.size() > 1))
+      line(indent + 1, joined);
     else
       for (const std::string& i : items) line(indent + 1, i + ",");
     line(indent, fmt::format("{}{}", open == "[" ? "]" : ")", suffix));

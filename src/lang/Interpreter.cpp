@@ -121,7 +121,8 @@ StatusOr<Interpreter::Flow> Interpreter::statement(const Stmt& s) {
     return failed("{}", s.message ? s.message->text : fmt::format("an assertion of line {} failed", s.span.line));
   }
   case StmtKind::Expr:
-  case StmtKind::Pass: return Flow::Next;
+  case StmtKind::Pass:
+    return Flow::Next;
   }
   return Flow::Next;
 }
@@ -160,25 +161,37 @@ StatusOr<Operand> Interpreter::compute(const Expr& e) {
     if (std::optional<Operand> v = predefined(e.name)) return *v;
     return invalid("unknown name '{}'", e.name.text());
   }
-  case ExprKind::Int: return Operand(e.intValue);
-  case ExprKind::Float: return Operand(e.floatValue);
-  case ExprKind::String: return Operand(Symbol(e.text));
-  case ExprKind::Bool: return Operand(e.intValue != 0);
-  case ExprKind::None: return Operand();
-  case ExprKind::Unary: return unary(e);
-  case ExprKind::Binary: return binary(e);
+  case ExprKind::Int:
+    return Operand(e.intValue);
+  case ExprKind::Float:
+    return Operand(e.floatValue);
+  case ExprKind::String:
+    return Operand(Symbol(e.text));
+  case ExprKind::Bool:
+    return Operand(e.intValue != 0);
+  case ExprKind::None:
+    return Operand();
+  case ExprKind::Unary:
+    return unary(e);
+  case ExprKind::Binary:
+    return binary(e);
   case ExprKind::Conditional: {
     TG_ASSIGN_OR_RETURN(bool yes, condition(e.arg(1)));
     return evaluate(e.arg(yes ? 0 : 2));
   }
-  case ExprKind::Call: return call(e);
-  case ExprKind::Index: return index(e);
-  case ExprKind::Member: return member(e);
+  case ExprKind::Call:
+    return call(e);
+  case ExprKind::Index:
+    return index(e);
+  case ExprKind::Member:
+    return member(e);
   case ExprKind::Tuple:
-  case ExprKind::List: return sequence(e);
+  case ExprKind::List:
+    return sequence(e);
   case ExprKind::Ellipsis:
   case ExprKind::Slice:
-  case ExprKind::Star: break;
+  case ExprKind::Star:
+    break;
   }
   return invalid("this cannot stand here");
 }
@@ -258,7 +271,8 @@ StatusOr<Operand> Interpreter::call(const Expr& e) {
     const SignatureParam& param = builtin->signature.params[p];
     if (fits(args[p], param.kinds) || (!param.required && args[p].isNone())) continue;
     failure_ = a.span;
-    return invalid("{}: '{}' is {}; expected {}", name.text(), param.name.text(), describe(args[p]), describeKinds(param.kinds));
+    return invalid("{}: '{}' is {}; expected {}", name.text(), param.name.text(), describe(args[p]),
+                   describeKinds(param.kinds));
   }
   StatusOr<Operand> v = builtin->call(emitter_, args);
   // Messages of primitives name the primitive already.
@@ -280,7 +294,9 @@ StatusOr<Operand> Interpreter::callOperator(const OperatorDecl& op, const Expr& 
       TG_ASSIGN_OR_RETURN(Operand v, evaluate(a.is(ExprKind::Star) ? a.arg(0) : a));
       if (isInput && v.sequence() && op.inputs[p].variadic) {
         for (const Operand& o : *v.sequence()) {
-          if (!o.tensor()) return invalid("{}: {} among '{}'; expected tensors", op.name.text(), describe(o), op.inputs[p].name.text());
+          if (!o.tensor())
+            return invalid("{}: {} among '{}'; expected tensors", op.name.text(), describe(o),
+                           op.inputs[p].name.text());
           inputs.push_back(*o.tensor());
         }
       } else if (isInput) {
@@ -296,7 +312,8 @@ StatusOr<Operand> Interpreter::callOperator(const OperatorDecl& op, const Expr& 
     }
   }
   TG_ASSIGN_OR_RETURN(Attributes complete, operators_.complete(op, attributes));
-  TG_ASSIGN_OR_RETURN(Values out, emitter_.builder().call(op.name, std::span<const Value>(inputs.data(), inputs.size()), complete));
+  TG_ASSIGN_OR_RETURN(Values out,
+                      emitter_.builder().call(op.name, std::span<const Value>(inputs.data(), inputs.size()), complete));
   if (signature.results == 1) return Operand(out[0]);
   Sequence q;
   for (int i = 0; i < signature.results; ++i) q.emplace_back(out[i]);
@@ -319,7 +336,9 @@ StatusOr<Operand> Interpreter::indexSequence(const Sequence& q, const Expr& e) {
   if (i.is(ExprKind::Slice)) {
     Operand parts[3];
     for (int k = 0; k < 3; ++k)
-      if (i.args[k]) { TG_ASSIGN_OR_RETURN(parts[k], evaluate(*i.args[k])); }
+      if (i.args[k]) {
+        TG_ASSIGN_OR_RETURN(parts[k], evaluate(*i.args[k]));
+      }
     int64_t step = parts[2].integer() ? *parts[2].integer() : 1;
     TG_ASSIGN_OR_RETURN(auto bounds, sliceBounds(parts[0], parts[1], step, size));
     Sequence out;
@@ -360,17 +379,24 @@ StatusOr<Operand> Interpreter::indexTensor(Value x, const Expr& e) {
     } else if (a.is(ExprKind::Slice)) {
       Operand parts[3];
       for (int k = 0; k < 3; ++k)
-        if (a.args[k]) { TG_ASSIGN_OR_RETURN(parts[k], evaluate(*a.args[k])); }
-      if (!parts[2].isNone() && !parts[2].integer()) return invalid("a slice's step is {}; expected an integer", describe(parts[2]));
+        if (a.args[k]) {
+          TG_ASSIGN_OR_RETURN(parts[k], evaluate(*a.args[k]));
+        }
+      if (!parts[2].isNone() && !parts[2].integer())
+        return invalid("a slice's step is {}; expected an integer", describe(parts[2]));
       int64_t step = parts[2].integer() ? *parts[2].integer() : 1;
       TG_ASSIGN_OR_RETURN(auto bounds, sliceBounds(parts[0], parts[1], step, from[axis]));
       starts.push_back(bounds.first), sizes.push_back(bounds.second), steps.push_back(step);
       result.push_back(bounds.second);
     } else {
       TG_ASSIGN_OR_RETURN(Operand v, evaluate(a));
-      if (!v.integer()) return invalid("an index is {}; expected an integer, a slice, None or ... (take(x, indices) indexes by a tensor)", describe(v));
+      if (!v.integer())
+        return invalid(
+            "an index is {}; expected an integer, a slice, None or ... (take(x, indices) indexes by a tensor)",
+            describe(v));
       int64_t k = *v.integer() < 0 ? *v.integer() + from[axis] : *v.integer();
-      if (k < 0 || k >= from[axis]) return invalid("index {} is outside axis {} of {}", *v.integer(), axis, toString(from));
+      if (k < 0 || k >= from[axis])
+        return invalid("index {} is outside axis {} of {}", *v.integer(), axis, toString(from));
       starts.push_back(k), sizes.push_back(1), steps.push_back(1);
     }
   }

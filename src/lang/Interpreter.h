@@ -1,5 +1,5 @@
-// Runs a body of a @tile_op or @grad against a Builder: constants are computed here, tensors become primitives and calls
-// of other operators. One pass over the syntax tree; nothing is kept.
+// Runs a body of a @tile_op or @grad against a Builder: constants are computed here, tensors become primitives and
+// calls of other operators. One pass over the syntax tree; nothing is kept.
 #pragma once
 
 #include "lang/Ast.h"

@@ -1,9 +1,9 @@
-// The checker of tile kernels: parameters against the operator, and a body of tiles whose extents are known by name.
+// The checker of tile kernels' bodies: tiles whose extents are known by name.
 // An axis of a tile is "1", a block (the tile of a range with that block size), or a whole dimension; elementwise
 // operations need equal axes or 1, a dot needs equal inner axes. So a kernel that is accepted cannot mix tiles of
 // different extents, whatever sizes a schedule chooses.
-#include "lang/Library.h"
 #include "lang/Declarations.h"
+#include "lang/Library.h"
 #include "lang/Scope.h"
 #include <algorithm>
 #include <map>
@@ -33,83 +33,20 @@ public:
 
   void run() {
     size_t before = diagnostics_.size();
-    parameters();
+    checkKernelParameters(k_, op_, scope_, diagnostics_);
     if (diagnostics_.size() > before) return; // a body over wrong parameters has no meaning
     body();
     if (diagnostics_.size() == before)
       for (const KernelParam& p : k_.params)
         if (p.role == KernelParam::Role::Output && !stored_.contains(p.name))
-          report(DiagnosticId::OutputNotStored, p.span, "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
+          report(DiagnosticId::OutputNotStored, p.span,
+                 "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
     scope_.reportUnused();
   }
 
 private:
   template <typename... A> void report(DiagnosticId id, Span at, fmt::format_string<A...> text, A&&... args) {
     diagnostics_.report(id, at, text, std::forward<A>(args)...);
-  }
-
-  // ---- parameters
-  void parameters() {
-    std::vector<Symbol> dims;
-    std::vector<const KernelParam*> outputs;
-    for (const KernelParam& p : k_.params) {
-      switch (p.role) {
-      case KernelParam::Role::Input: inputParameter(p, dims); break;
-      case KernelParam::Role::Output: outputs.push_back(&p); break;
-      case KernelParam::Role::Tunable: scope_.declare(p.name, p.span, {kind::Int}, fmt::format("the block size '{}' is never used", p.name.text())); break;
-      case KernelParam::Role::Attribute: attributeParameter(p); break;
-      }
-    }
-    for (const InputDecl& in : op_.inputs)
-      if (!k_.param(in.name)) report(DiagnosticId::KernelParameters, k_.span, "'{}' has no parameter for the input '{}' of '{}'", k_.name.text(), in.name.text(), op_.name.text());
-    if (outputs.size() != op_.results.size())
-      report(DiagnosticId::KernelOutputs, outputs.empty() ? k_.span : outputs.back()->span, "{} outputs; '{}' has {} results (residuals included)", outputs.size(), op_.name.text(), op_.results.size());
-    for (const KernelParam* p : outputs) {
-      for (const Dim& d : p->tensor.dims)
-        if (d.kind == Dim::Kind::Symbol && std::find(dims.begin(), dims.end(), d.name) == dims.end())
-          report(DiagnosticId::UnboundDimension, d.span, "no input has the dimension '{}' of this output", d.name.text());
-      scope_.declare(p->name, p->span, {kind::Tensor});
-    }
-    for (Symbol d : dims)
-      if (!scope_.has(d)) scope_.declare(d, k_.span, {kind::Int});
-  }
-
-  void inputParameter(const KernelParam& p, std::vector<Symbol>& dims) {
-    int at = op_.inputIndex(p.name);
-    if (at < 0) {
-      report(DiagnosticId::KernelParameters, p.span, "'{}' has no input '{}'{}", op_.name.text(), p.name.text(), hint(p.name));
-      return;
-    }
-    if (p.optional != op_.inputs[at].optional)
-      report(DiagnosticId::KernelParameters, p.span, "'{}' is {} in '{}'; write its type with {}'| None'", p.name.text(), op_.inputs[at].optional ? "optional" : "not optional", op_.name.text(), op_.inputs[at].optional ? "" : "no ");
-    std::vector<Symbol> declared;
-    for (const auto& a : op_.inputs[at].type.alternatives) collectSymbols(a.tensor, declared);
-    for (const Dim& d : p.tensor.dims) {
-      if (d.kind != Dim::Kind::Symbol) continue;
-      if (std::find(declared.begin(), declared.end(), d.name) == declared.end())
-        report(DiagnosticId::KernelParameters, d.span, "the input '{}' of '{}' has no dimension '{}'", p.name.text(), op_.name.text(), d.name.text());
-      dims.push_back(d.name);
-    }
-    scope_.declare(p.name, p.span, {static_cast<Kinds>(kind::Tensor | (p.optional ? kind::None : 0))}, fmt::format("the input '{}' is never used", p.name.text()));
-  }
-
-  void attributeParameter(const KernelParam& p) {
-    const AttributeDecl* a = op_.attribute(p.name);
-    if (!a) {
-      report(DiagnosticId::KernelParameters, p.span, "'{}' has no attribute '{}'{}", op_.name.text(), p.name.text(), hint(p.name));
-      return;
-    }
-    if (a->type.kind != p.attribute.kind)
-      report(DiagnosticId::KernelParameters, p.span, "the attribute '{}' is {} in '{}', not {}", p.name.text(), toString(a->type), op_.name.text(), toString(p.attribute));
-    static const Kinds kinds[] = {kind::Int, kind::Float, kind::Bool, kind::String, kind::DType, kind::Tuple};
-    scope_.declare(p.name, p.span, {kinds[static_cast<int>(a->type.kind)]}, fmt::format("the attribute '{}' is never used", p.name.text()));
-  }
-
-  std::string hint(Symbol name) const {
-    std::vector<std::string_view> names;
-    for (const InputDecl& in : op_.inputs) names.push_back(in.name.text());
-    for (const AttributeDecl& a : op_.attributes) names.push_back(a.name.text());
-    return didYouMean(name.text(), names);
   }
 
   // ---- the body
@@ -122,7 +59,8 @@ private:
           at = s->span;
           break;
         }
-      report(DiagnosticId::KernelGrid, at, "expected one loop as the body of a kernel: for i, j in grid(M, BM, N, BN): …");
+      report(DiagnosticId::KernelGrid, at,
+             "expected one loop as the body of a kernel: for i, j in grid(M, BM, N, BN): …");
       return;
     }
     grid(*b[0]);
@@ -133,9 +71,12 @@ private:
     std::vector<const Expr*> targets;
     if (s.target->is(ExprKind::Tuple))
       for (const ExprPtr& t : s.target->args) targets.push_back(t.get());
-    else targets.push_back(s.target.get());
+    else
+      targets.push_back(s.target.get());
     if (call.args.size() != 2 * targets.size() + 1) {
-      report(DiagnosticId::KernelGrid, call.span, "grid has {} arguments for {} {}; expected a dimension and a block size for each", call.args.size() - 1, targets.size(), targets.size() == 1 ? "index" : "indices");
+      report(DiagnosticId::KernelGrid, call.span,
+             "grid has {} arguments for {} {}; expected a dimension and a block size for each", call.args.size() - 1,
+             targets.size(), targets.size() == 1 ? "index" : "indices");
       return;
     }
     for (size_t i = 0; i < targets.size(); ++i) range(*targets[i], call.arg(2 * i + 1), call.arg(2 * i + 2));
@@ -180,43 +121,61 @@ private:
   void statement(const Stmt& s) {
     switch (s.kind) {
     case StmtKind::Assign:
-      if (s.target->is(ExprKind::Name)) assign(*s.target, expression(*s.value));
-      else if (s.target->is(ExprKind::Index)) store(s);
-      else report(DiagnosticId::KernelStatement, s.target->span, "several names cannot be set at once in a kernel; write one statement for each");
+      if (s.target->is(ExprKind::Name))
+        assign(*s.target, expression(*s.value));
+      else if (s.target->is(ExprKind::Index))
+        store(s);
+      else
+        report(DiagnosticId::KernelStatement, s.target->span,
+               "several names cannot be set at once in a kernel; write one statement for each");
       return;
     case StmtKind::AugAssign: {
       TileValue a = expression(*s.target), b = expression(*s.value);
       assign(*s.target, elementwise(s.op, a, b, s.span));
       return;
     }
-    case StmtKind::If: ifStatement(s); return;
-    case StmtKind::For: tiles(s); return;
-    case StmtKind::Pass: return;
+    case StmtKind::If:
+      ifStatement(s);
+      return;
+    case StmtKind::For:
+      tiles(s);
+      return;
+    case StmtKind::Pass:
+      return;
     case StmtKind::Expr:
       expression(*s.value);
       report(DiagnosticId::NoEffect, s.span, "this value is not used; expected an assignment or a store");
       return;
     case StmtKind::Return:
-    case StmtKind::Assert: break;
+    case StmtKind::Assert:
+      break;
     }
-    report(DiagnosticId::KernelStatement, s.span, "'{}' cannot stand in a kernel; it holds assignments, stores, 'if' on constants and loops over tiles", s.kind == StmtKind::Return ? "return" : "assert");
+    report(DiagnosticId::KernelStatement, s.span,
+           "'{}' cannot stand in a kernel; it holds assignments, stores, 'if' on constants and loops over tiles",
+           s.kind == StmtKind::Return ? "return" : "assert");
   }
 
   void assign(const Expr& target, TileValue v) {
     if (const KernelParam* p = k_.param(target.name)) {
-      report(DiagnosticId::StoreTarget, target.span, "the parameter '{}' cannot be set{}", target.name.text(), p->role == KernelParam::Role::Output ? fmt::format("; store a tile: {}[i, j] = …", target.name.text()) : "");
+      report(DiagnosticId::StoreTarget, target.span, "the parameter '{}' cannot be set{}", target.name.text(),
+             p->role == KernelParam::Role::Output ? fmt::format("; store a tile: {}[i, j] = …", target.name.text())
+                                                  : "");
       return;
     }
     if (v.kinds != kind::Any && v.kinds & (kind::String | kind::None | kind::Tensor)) {
-      report(DiagnosticId::OperandType, target.span, "'{}' becomes {}; a name of a kernel holds a tile or a number", target.name.text(), describeKinds(v.kinds));
+      report(DiagnosticId::OperandType, target.span, "'{}' becomes {}; a name of a kernel holds a tile or a number",
+             target.name.text(), describeKinds(v.kinds));
       v = {};
     }
     auto it = values_.find(target.name);
     bool both = it != values_.end() && it->second.is(kind::Tile) && v.is(kind::Tile);
     if (both && (it->second.row != v.row || it->second.column != v.column))
-      report(DiagnosticId::TileShape, target.span, "'{}' was a tile {} and becomes {}; a name keeps its shape", target.name.text(), shape(it->second), shape(v));
-    if (it != values_.end() && it->second.kinds != v.kinds && it->second.kinds != kind::Any && v.kinds != kind::Any && !(it->second.isNumber() && v.isNumber()))
-      report(DiagnosticId::OperandType, target.span, "'{}' was {} and becomes {}; a name keeps its kind", target.name.text(), describeKinds(it->second.kinds), describeKinds(v.kinds));
+      report(DiagnosticId::TileShape, target.span, "'{}' was a tile {} and becomes {}; a name keeps its shape",
+             target.name.text(), shape(it->second), shape(v));
+    if (it != values_.end() && it->second.kinds != v.kinds && it->second.kinds != kind::Any && v.kinds != kind::Any &&
+        !(it->second.isNumber() && v.isNumber()))
+      report(DiagnosticId::OperandType, target.span, "'{}' was {} and becomes {}; a name keeps its kind",
+             target.name.text(), describeKinds(it->second.kinds), describeKinds(v.kinds));
     values_[target.name] = v;
     scope_.set(target.name, target.span, {v.kinds});
   }
@@ -228,28 +187,34 @@ private:
     const KernelParam* p = k_.param(base.name);
     TileValue v = expression(*s.value);
     if (!p || p->role != KernelParam::Role::Output) {
-      report(DiagnosticId::StoreTarget, base.span, "'{}' is not an output; only a parameter of type Out can be stored", base.name.text());
+      report(DiagnosticId::StoreTarget, base.span, "'{}' is not an output; only a parameter of type Out can be stored",
+             base.name.text());
       return;
     }
     scope_.markUsed(p->name);
     stored_[p->name] = true;
     TileValue place = access(*p, *s.target);
     if (place.kinds == kind::Any || v.kinds == kind::Any) return;
-    if (!v.is(kind::Tile)) report(DiagnosticId::TileShape, s.value->span, "{} is stored; expected a tile {}", describeKinds(v.kinds), shape(place));
+    if (!v.is(kind::Tile))
+      report(DiagnosticId::TileShape, s.value->span, "{} is stored; expected a tile {}", describeKinds(v.kinds),
+             shape(place));
     else if (v.row != place.row || v.column != place.column)
-      report(DiagnosticId::TileShape, s.value->span, "a tile {} is stored to {}; expected {}", shape(v), p->name.text(), shape(place));
+      report(DiagnosticId::TileShape, s.value->span, "a tile {} is stored to {}; expected {}", shape(v), p->name.text(),
+             shape(place));
   }
 
   /// The tile that p[index, index] names.
   TileValue access(const KernelParam& p, const Expr& e) {
     if (e.args.size() != 3) {
-      report(DiagnosticId::TileIndex, e.span, "{} {}; expected two, one for each axis of '{}'", e.args.size() - 1, e.args.size() == 2 ? "index" : "indices", p.name.text());
+      report(DiagnosticId::TileIndex, e.span, "{} {}; expected two, one for each axis of '{}'", e.args.size() - 1,
+             e.args.size() == 2 ? "index" : "indices", p.name.text());
       return {};
     }
     std::string axes[2];
     for (int a = 0; a < 2; ++a) {
       const Expr& i = e.arg(a + 1);
-      std::string dim = p.tensor.dims[a].kind == Dim::Kind::Constant ? std::to_string(p.tensor.dims[a].value) : std::string(p.tensor.dims[a].name.text());
+      std::string dim = p.tensor.dims[a].kind == Dim::Kind::Constant ? std::to_string(p.tensor.dims[a].value)
+                                                                     : std::string(p.tensor.dims[a].name.text());
       if (i.is(ExprKind::Slice) && !i.args[0] && !i.args[1] && !i.args[2]) {
         axes[a] = dim;
         continue;
@@ -257,11 +222,13 @@ private:
       TileValue v = expression(i);
       if (v.kinds == kind::Any) return {};
       if (!v.is(kind::Range)) {
-        report(DiagnosticId::TileIndex, i.span, "{} indexes a tile; expected the index of a tile loop, or ':'", describeKinds(v.kinds));
+        report(DiagnosticId::TileIndex, i.span, "{} indexes a tile; expected the index of a tile loop, or ':'",
+               describeKinds(v.kinds));
         return {};
       }
       if (v.column != dim) {
-        report(DiagnosticId::TileIndex, i.span, "this index runs over {} but axis {} of '{}' is {}", v.column, a, p.name.text(), dim);
+        report(DiagnosticId::TileIndex, i.span, "this index runs over {} but axis {} of '{}' is {}", v.column, a,
+               p.name.text(), dim);
         return {};
       }
       axes[a] = v.row;
@@ -286,7 +253,9 @@ private:
   void condition(const Expr& e) {
     TileValue v = expression(e);
     if (!(v.kinds & (kind::Bool | kind::Int)) || v.is(kind::Tile))
-      report(DiagnosticId::ConditionType, e.span, "a condition is {}; expected a constant: attributes and presence of inputs{}", describeKinds(v.kinds), v.is(kind::Tile) ? " (where(c, a, b) chooses by element)" : "");
+      report(DiagnosticId::ConditionType, e.span,
+             "a condition is {}; expected a constant: attributes and presence of inputs{}", describeKinds(v.kinds),
+             v.is(kind::Tile) ? " (where(c, a, b) chooses by element)" : "");
   }
 
   void tiles(const Stmt& s) {
@@ -306,14 +275,19 @@ private:
         continue;
       }
       if (call.keywords[i] != Symbol("start") && call.keywords[i] != Symbol("stop")) {
-        report(DiagnosticId::UnknownArgument, call.arg(i).span, "'tiles' has no parameter '{}'; it takes a dimension, a block size, start and stop", call.keywords[i].text());
+        report(DiagnosticId::UnknownArgument, call.arg(i).span,
+               "'tiles' has no parameter '{}'; it takes a dimension, a block size, start and stop",
+               call.keywords[i].text());
         continue;
       }
       TileValue v = expression(call.arg(i));
-      if (!(v.kinds & kind::Int) || v.is(kind::Tile)) report(DiagnosticId::ArgumentType, call.arg(i).span, "'{}' of 'tiles' is {}; expected an integer", call.keywords[i].text(), describeKinds(v.kinds));
+      if (!(v.kinds & kind::Int) || v.is(kind::Tile))
+        report(DiagnosticId::ArgumentType, call.arg(i).span, "'{}' of 'tiles' is {}; expected an integer",
+               call.keywords[i].text(), describeKinds(v.kinds));
     }
     if (positional != 2) {
-      report(DiagnosticId::ArgumentCount, call.span, "'tiles' takes a dimension and a block size, found {} arguments", positional);
+      report(DiagnosticId::ArgumentCount, call.span, "'tiles' takes a dimension and a block size, found {} arguments",
+             positional);
       return;
     }
     Scope::Names before = scope_.snapshot();
@@ -325,12 +299,18 @@ private:
   // ---- expressions
   TileValue expression(const Expr& e) {
     switch (e.kind) {
-    case ExprKind::Name: return name(e);
-    case ExprKind::Int: return scalar(kind::Int);
-    case ExprKind::Float: return scalar(kind::Float);
-    case ExprKind::Bool: return scalar(kind::Bool);
-    case ExprKind::String: return scalar(kind::String);
-    case ExprKind::None: return scalar(kind::None);
+    case ExprKind::Name:
+      return name(e);
+    case ExprKind::Int:
+      return scalar(kind::Int);
+    case ExprKind::Float:
+      return scalar(kind::Float);
+    case ExprKind::Bool:
+      return scalar(kind::Bool);
+    case ExprKind::String:
+      return scalar(kind::String);
+    case ExprKind::None:
+      return scalar(kind::None);
     case ExprKind::Unary: {
       TileValue v = expression(e.arg(0));
       if (e.op == Op::Not) {
@@ -343,20 +323,27 @@ private:
       }
       return v;
     }
-    case ExprKind::Binary: return binary(e);
+    case ExprKind::Binary:
+      return binary(e);
     case ExprKind::Conditional: {
       condition(e.arg(1));
       TileValue a = expression(e.arg(0)), b = expression(e.arg(2));
       if (a.is(kind::Tile) && b.is(kind::Tile) && (a.row != b.row || a.column != b.column))
-        report(DiagnosticId::TileShape, e.span, "the two sides are tiles {} and {}; expected one shape", shape(a), shape(b));
+        report(DiagnosticId::TileShape, e.span, "the two sides are tiles {} and {}; expected one shape", shape(a),
+               shape(b));
       return a;
     }
-    case ExprKind::Call: return call(e);
-    case ExprKind::Index: return load(e);
-    case ExprKind::Member: return member(e);
-    default: break;
+    case ExprKind::Call:
+      return call(e);
+    case ExprKind::Index:
+      return load(e);
+    case ExprKind::Member:
+      return member(e);
+    default:
+      break;
     }
-    report(DiagnosticId::KernelStatement, e.span, "this cannot stand in a kernel; expected tiles, numbers and functions of them");
+    report(DiagnosticId::KernelStatement, e.span,
+           "this cannot stand in a kernel; expected tiles, numbers and functions of them");
     return {};
   }
 
@@ -374,7 +361,8 @@ private:
     if (!p || p->role != KernelParam::Role::Input) {
       bool out = p && p->role == KernelParam::Role::Output;
       if (base.is(ExprKind::Name) && !p) scope_.use(base);
-      report(out ? DiagnosticId::StoreTarget : DiagnosticId::TileIndex, base.span, "{}", out ? "outputs cannot be read; keep the tile in a name" : "only inputs can be indexed");
+      report(out ? DiagnosticId::StoreTarget : DiagnosticId::TileIndex, base.span, "{}",
+             out ? "outputs cannot be read; keep the tile in a name" : "only inputs can be indexed");
       return {};
     }
     scope_.use(base);
@@ -393,7 +381,8 @@ private:
     }
     TileValue v = expression(base);
     if (v.is(kind::Range) && (e.name == Symbol("start") || e.name == Symbol("stop"))) return scalar(kind::Int);
-    report(DiagnosticId::UnknownMember, e.span, "no '{}' here; an index has start and stop, an input has dtype", e.name.text());
+    report(DiagnosticId::UnknownMember, e.span, "no '{}' here; an index has start and stop, an input has dtype",
+           e.name.text());
     return {};
   }
 
@@ -415,7 +404,8 @@ private:
     if (a.is(kind::Tile) || b.is(kind::Tile)) {
       bool fits = (a.is(kind::Tile) || a.isNumber()) && (b.is(kind::Tile) || b.isNumber());
       if (!fits) {
-        report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op), describeKinds(b.kinds));
+        report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op),
+               describeKinds(b.kinds));
         return {};
       }
       TileValue v = broadcast(a, b, at);
@@ -424,7 +414,8 @@ private:
     }
     if (compared) return scalar(kind::Bool);
     if (!a.isNumber() || !b.isNumber()) {
-      report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op), describeKinds(b.kinds));
+      report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op),
+             describeKinds(b.kinds));
       return {};
     }
     return scalar(op == Op::Div || ((a.kinds | b.kinds) & kind::Float) ? kind::Float : kind::Int);
@@ -433,7 +424,9 @@ private:
   TileValue broadcast(const TileValue& a, const TileValue& b, Span at) {
     if (!a.is(kind::Tile)) return tile(b.row, b.column);
     if (!b.is(kind::Tile)) return tile(a.row, a.column);
-    auto axis = [](const std::string& x, const std::string& y) { return x == y || y == "1" ? x : x == "1" ? y : std::string(); };
+    auto axis = [](const std::string& x, const std::string& y) {
+      return x == y || y == "1" ? x : x == "1" ? y : std::string();
+    };
     TileValue v = tile(axis(a.row, b.row), axis(a.column, b.column));
     if (!v.row.empty() && !v.column.empty()) return v;
     report(DiagnosticId::TileShape, at, "tiles {} and {} do not fit; each axis must be equal or 1", shape(a), shape(b));
@@ -442,12 +435,14 @@ private:
 
   // ---- functions
   TileValue call(const Expr& e) {
-    static const std::string_view kUnary[] = {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "abs", "sin", "cos", "floor"};
+    static const std::string_view kUnary[] = {"exp", "log", "sqrt", "rsqrt", "tanh",
+                                              "erf", "abs", "sin",  "cos",   "floor"};
     Symbol f = e.callee();
     std::string_view n = f.text();
     auto has = [&](size_t count) {
       if (e.args.size() == count + 1) return true;
-      report(DiagnosticId::ArgumentCount, e.span, "'{}' takes {} {} in a kernel, found {}", n, count, count == 1 ? "argument" : "arguments", e.args.size() - 1);
+      report(DiagnosticId::ArgumentCount, e.span, "'{}' takes {} {} in a kernel, found {}", n, count,
+             count == 1 ? "argument" : "arguments", e.args.size() - 1);
       return false;
     };
     if (n == "zeros" || n == "full") return make(e, n == "full");
@@ -461,7 +456,9 @@ private:
     if (n == "cast") {
       if (!has(2)) return {};
       TileValue v = expression(e.arg(1)), d = expression(e.arg(2));
-      if (d.kinds != kind::Any && !d.is(kind::DType)) report(DiagnosticId::ArgumentType, e.arg(2).span, "'dtype' of 'cast' is {}; expected an element type", describeKinds(d.kinds));
+      if (d.kinds != kind::Any && !d.is(kind::DType))
+        report(DiagnosticId::ArgumentType, e.arg(2).span, "'dtype' of 'cast' is {}; expected an element type",
+               describeKinds(d.kinds));
       v.boolean = false;
       return requireTile(v, e.arg(1));
     }
@@ -475,7 +472,8 @@ private:
       if (!has(1)) return {};
       TileValue v = expression(e.arg(1));
       if (v.kinds != kind::Any && !v.is(kind::Range)) {
-        report(DiagnosticId::ArgumentType, e.arg(1).span, "'{}' takes the index of a tile loop, found {}", n, describeKinds(v.kinds));
+        report(DiagnosticId::ArgumentType, e.arg(1).span, "'{}' takes the index of a tile loop, found {}", n,
+               describeKinds(v.kinds));
         return {};
       }
       return n == "rows" ? tile(v.row, "1") : tile("1", v.row);
@@ -486,9 +484,12 @@ private:
       return v.isNumber() ? scalar(kind::Float) : requireTile(v, e.arg(1));
     }
     std::vector<std::string_view> names(std::begin(kUnary), std::end(kUnary));
-    for (std::string_view s : {"zeros", "full", "dot", "where", "sum", "max", "min", "maximum", "minimum", "cast", "transpose", "rows", "cols"}) names.push_back(s);
+    for (std::string_view s : {"zeros", "full", "dot", "where", "sum", "max", "min", "maximum", "minimum", "cast",
+                               "transpose", "rows", "cols"})
+      names.push_back(s);
     std::string near = didYouMean(n, names);
-    report(DiagnosticId::KernelFunction, e.arg(0).span, "'{}' is not a function of tiles{}", n, near.empty() ? "; spec/tile-language.md lists them" : near);
+    report(DiagnosticId::KernelFunction, e.arg(0).span, "'{}' is not a function of tiles{}", n,
+           near.empty() ? "; spec/tile-language.md lists them" : near);
     for (size_t i = 1; i < e.args.size(); ++i) expression(e.arg(i));
     return {};
   }
@@ -502,7 +503,8 @@ private:
   /// zeros(rows, columns, dtype), full(rows, columns, value, dtype).
   TileValue make(const Expr& e, bool value) {
     if (e.args.size() != (value ? 5u : 4u)) {
-      report(DiagnosticId::ArgumentCount, e.span, "expected {}, found {} arguments", value ? "full(rows, columns, value, dtype)" : "zeros(rows, columns, dtype)", e.args.size() - 1);
+      report(DiagnosticId::ArgumentCount, e.span, "expected {}, found {} arguments",
+             value ? "full(rows, columns, value, dtype)" : "zeros(rows, columns, dtype)", e.args.size() - 1);
       return {};
     }
     std::string axes[2];
@@ -514,12 +516,15 @@ private:
         const KernelParam* p = k_.param(x.name);
         fits = isDimension(x.name) || (p && p->role == KernelParam::Role::Tunable);
       }
-      if (!fits) report(DiagnosticId::TileShape, x.span, "expected an extent of a tile: a block size, a dimension or 1");
+      if (!fits)
+        report(DiagnosticId::TileShape, x.span, "expected an extent of a tile: a block size, a dimension or 1");
       axes[a] = formatAxis(x);
     }
-    if (value && !expression(e.arg(3)).isNumber()) report(DiagnosticId::ArgumentType, e.arg(3).span, "the value of 'full' must be a number");
+    if (value && !expression(e.arg(3)).isNumber())
+      report(DiagnosticId::ArgumentType, e.arg(3).span, "the value of 'full' must be a number");
     const Expr& d = e.args.back() ? *e.args.back() : e;
-    if (!expression(d).is(kind::DType)) report(DiagnosticId::ArgumentType, d.span, "the element type is missing; expected f32 or x.dtype");
+    if (!expression(d).is(kind::DType))
+      report(DiagnosticId::ArgumentType, d.span, "the element type is missing; expected f32 or x.dtype");
     return tile(axes[0], axes[1]);
   }
 
@@ -527,7 +532,8 @@ private:
     TileValue a = requireTile(expression(e.arg(1)), e.arg(1)), b = requireTile(expression(e.arg(2)), e.arg(2));
     if (a.kinds == kind::Any || b.kinds == kind::Any) return {};
     if (a.column != b.row) {
-      report(DiagnosticId::TileShape, e.span, "dot of {} and {}: the inner axes differ, {} and {}", shape(a), shape(b), a.column, b.row);
+      report(DiagnosticId::TileShape, e.span, "dot of {} and {}: the inner axes differ, {} and {}", shape(a), shape(b),
+             a.column, b.row);
       return {};
     }
     return tile(a.row, b.column);
@@ -535,7 +541,9 @@ private:
 
   TileValue where(const Expr& e) {
     TileValue c = requireTile(expression(e.arg(1)), e.arg(1)), a = expression(e.arg(2)), b = expression(e.arg(3));
-    if (c.is(kind::Tile) && !c.boolean) report(DiagnosticId::ArgumentType, e.arg(1).span, "the condition of 'where' is not a comparison; expected a tile of truth values");
+    if (c.is(kind::Tile) && !c.boolean)
+      report(DiagnosticId::ArgumentType, e.arg(1).span,
+             "the condition of 'where' is not a comparison; expected a tile of truth values");
     if (c.kinds == kind::Any || a.kinds == kind::Any || b.kinds == kind::Any) return {};
     TileValue v = elementwise(Op::Add, a, b, e.span);
     if (v.kinds == kind::Any) return {};
@@ -550,9 +558,11 @@ private:
       return {};
     }
     TileValue v = requireTile(expression(e.arg(1)), e.arg(1));
-    bool fits = e.args.size() == 4 && axis && axis->is(ExprKind::Int) && axis->intValue >= 0 && axis->intValue <= 1 && keep && keep->is(ExprKind::Bool) && keep->intValue;
+    bool fits = e.args.size() == 4 && axis && axis->is(ExprKind::Int) && axis->intValue >= 0 && axis->intValue <= 1 &&
+                keep && keep->is(ExprKind::Bool) && keep->intValue;
     if (!fits) {
-      report(DiagnosticId::ArgumentType, e.span, "expected {}(t, axis=0 or 1, keepdim=True): tiles keep two axes", e.callee().text());
+      report(DiagnosticId::ArgumentType, e.span, "expected {}(t, axis=0 or 1, keepdim=True): tiles keep two axes",
+             e.callee().text());
       return {};
     }
     if (v.is(kind::Tile)) (axis->intValue == 0 ? v.row : v.column) = "1";

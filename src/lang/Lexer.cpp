@@ -7,16 +7,17 @@ namespace tegula::lang {
 
 namespace {
 
-constexpr std::array kKeywords = {
-    "False", "None",   "True",     "and",  "as",   "assert", "async", "await",    "break",  "class", "continue", "def",
-    "del",   "elif",   "else",     "except", "finally", "for", "from", "global",  "if",     "import", "in",      "is",
-    "lambda", "nonlocal", "not",   "or",   "pass", "raise",  "return", "try",     "while",  "with",  "yield"};
+constexpr std::array kKeywords = {"False",  "None",   "True",    "and",      "as",       "assert", "async",
+                                  "await",  "break",  "class",   "continue", "def",      "del",    "elif",
+                                  "else",   "except", "finally", "for",      "from",     "global", "if",
+                                  "import", "in",     "is",      "lambda",   "nonlocal", "not",    "or",
+                                  "pass",   "raise",  "return",  "try",      "while",    "with",   "yield"};
 
 // Longest first within a first character.
-constexpr std::array kOperators = {"...", "**=", "//=", "<<=", ">>=", "->", "**", "//", "<<", ">>", "<=", ">=", "==",
-                                   "!=",  "+=",  "-=",  "*=",  "/=",  "@=", "%=", "&=", "|=", "^=", ":=", "+",  "-",
-                                   "*",   "/",   "%",   "@",   "&",   "|",  "^",  "~",  "<",  ">",  "=",  "(",  ")",
-                                   "[",   "]",   "{",   "}",   ",",   ":",  ".",  ";"};
+constexpr std::array kOperators = {
+    "...", "**=", "//=", "<<=", ">>=", "->", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "+=", "-=",
+    "*=",  "/=",  "@=",  "%=",  "&=",  "|=", "^=", ":=", "+",  "-",  "*",  "/",  "%",  "@",  "&",  "|",
+    "^",   "~",   "<",   ">",   "=",   "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";"};
 
 bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
@@ -163,7 +164,8 @@ private:
       while (isDigit(peek())) ++pos_;
       if (peek() == '.' && !startsWith("...")) isFloat = true, ++pos_;
       while (isDigit(peek())) ++pos_;
-      if ((peek() == 'e' || peek() == 'E') && (isDigit(peek(1)) || ((peek(1) == '+' || peek(1) == '-') && isDigit(peek(2))))) {
+      if ((peek() == 'e' || peek() == 'E') &&
+          (isDigit(peek(1)) || ((peek(1) == '+' || peek(1) == '-') && isDigit(peek(2))))) {
         isFloat = true;
         pos_ += 2;
         while (isDigit(peek())) ++pos_;
@@ -223,12 +225,22 @@ private:
     if (c == '\n') return newLine(), void(lineBegins_ = false);
     if (!atEnd()) ++pos_;
     switch (c) {
-    case 'n': value += '\n'; return;
-    case 't': value += '\t'; return;
-    case '\\': case '"': case '\'': value += c; return;
-    default: break;
+    case 'n':
+      value += '\n';
+      return;
+    case 't':
+      value += '\t';
+      return;
+    case '\\':
+    case '"':
+    case '\'':
+      value += c;
+      return;
+    default:
+      break;
     }
-    diagnostics_.report(DiagnosticId::BadEscape, from(begin), R"(unknown escape in a string; expected \n, \t, \\, \" or \')");
+    diagnostics_.report(DiagnosticId::BadEscape, from(begin),
+                        R"(unknown escape in a string; expected \n, \t, \\, \" or \')");
   }
 
   void symbol() {
@@ -240,7 +252,10 @@ private:
       return;
     }
     // One report for a run of strange bytes.
-    auto strange = [](char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '$' || c == '?' || c == '!' || c == '`' || c == '\\' || (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f; };
+    auto strange = [](char c) {
+      return static_cast<unsigned char>(c) >= 0x80 || c == '$' || c == '?' || c == '!' || c == '`' || c == '\\' ||
+             (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7f;
+    };
     while (!atEnd() && strange(peek())) ++pos_;
     if (pos_ == begin) ++pos_;
     diagnostics_.report(DiagnosticId::BadCharacter, from(begin),
@@ -252,7 +267,8 @@ private:
     if (op == ")" || op == "]" || op == "}") {
       if (depth_ == 0) {
         // The first thing on its line: what it should close was closed at the end of the statement before.
-        bool first = text_.substr(lineStart_, static_cast<size_t>(span.column) - 1).find_first_not_of(" \t") == std::string_view::npos;
+        bool first = text_.substr(lineStart_, static_cast<size_t>(span.column) - 1).find_first_not_of(" \t") ==
+                     std::string_view::npos;
         const Token* before = nullptr;
         for (size_t i = tokens_.size(); i > 0 && !before; --i)
           if (!tokens_[i - 1].text.empty()) before = &tokens_[i - 1];
@@ -260,8 +276,11 @@ private:
         std::string_view rest = text_.substr(pos_, text_.find('\n', pos_) - pos_);
         bool closes = rest.find_first_not_of(" ,:)\r") == std::string_view::npos || rest.substr(0, 3) == " ->";
         if (first && ended && closes && before->span.line + 1 >= span.line)
-          diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span, "the brackets of this statement are closed here, but '{}' follows on line {}", op, span.line);
-        else diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
+          diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span,
+                              "the brackets of this statement are closed here, but '{}' follows on line {}", op,
+                              span.line);
+        else
+          diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
         return;
       }
       --depth_;
@@ -285,16 +304,25 @@ private:
 
 std::string describe(const Token& t) {
   switch (t.kind) {
-  case TokenKind::Name: return fmt::format("the name '{}'", t.text.substr(0, 40));
-  case TokenKind::Keyword: return fmt::format("the keyword '{}'", t.text);
+  case TokenKind::Name:
+    return fmt::format("the name '{}'", t.text.substr(0, 40));
+  case TokenKind::Keyword:
+    return fmt::format("the keyword '{}'", t.text);
   case TokenKind::Int:
-  case TokenKind::Float: return fmt::format("the number {}", t.text.substr(0, 40));
-  case TokenKind::String: return "a string";
-  case TokenKind::Operator: return fmt::format("'{}'", t.text);
-  case TokenKind::Newline: return "the end of the line";
-  case TokenKind::Indent: return "an indented line";
-  case TokenKind::Dedent: return "the end of the block";
-  case TokenKind::End: return "the end of the file";
+  case TokenKind::Float:
+    return fmt::format("the number {}", t.text.substr(0, 40));
+  case TokenKind::String:
+    return "a string";
+  case TokenKind::Operator:
+    return fmt::format("'{}'", t.text);
+  case TokenKind::Newline:
+    return "the end of the line";
+  case TokenKind::Indent:
+    return "an indented line";
+  case TokenKind::Dedent:
+    return "the end of the block";
+  case TokenKind::End:
+    return "the end of the file";
   }
   return {};
 }

@@ -30,12 +30,14 @@ struct OperatorLibrary::Impl : lang::OperatorTable {
     Span body, header;
   };
   /// Runs a body; `failure` may be null.
-  StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&, Failure* failure) const;
+  StatusOr<Values> run(const Entry&, std::span<const Value> inputs, const Attributes&, Builder&,
+                       Failure* failure) const;
   StatusOr<Values> runGrad(const Entry&, std::span<const Value> inputs, std::span<const Value> outputs,
                            std::span<const Value> outputGradients, const Attributes&, Builder&, Failure* failure) const;
   /// `budget` (may be null) counts down operators looked into, so that a library whose operators multiply each other's
   /// calls is refused and not followed.
-  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Failure* failure, int64_t* budget = nullptr) const;
+  StatusOr<TensorTypes> infer(const Entry&, std::span<const TensorType* const>, const Attributes&, Failure* failure,
+                              int64_t* budget = nullptr) const;
 };
 
 namespace lang {
@@ -59,8 +61,8 @@ private:
   std::vector<TensorTypes> types_;
 };
 
-/// Names, arity, kinds and uses in the bodies of operators and gradients (Checker.cpp) and of kernels (KernelChecker.cpp).
-/// `complete`: every definition was read, so a function that nothing defines is an error.
+/// Names, arity, kinds and uses in the bodies of operators and gradients (Checker.cpp) and of kernels
+/// (KernelChecker.cpp). `complete`: every definition was read, so a function that nothing defines is an error.
 void checkOperator(const OperatorDecl&, const OperatorTable&, bool complete, Diagnostics&);
 void checkGrad(const GradDecl&, const OperatorDecl&, const OperatorTable&, bool complete, Diagnostics&);
 void checkKernel(const KernelDecl&, const OperatorDecl&, Diagnostics&);

@@ -45,8 +45,10 @@ private:
     bool ok = true;
     Declaration d = declare(f, broken ? ignored : diagnostics_, ok);
     if (auto* g = std::get_if<GradDecl>(&d)) {
-      if (!broken && ok) grads_.push_back(std::move(*g));
-      else brokenGrads_.push_back(g->op);
+      if (!broken && ok)
+        grads_.push_back(std::move(*g));
+      else
+        brokenGrads_.push_back(g->op);
       return;
     }
     if (auto* k = std::get_if<KernelDecl>(&d)) {
@@ -55,7 +57,10 @@ private:
     }
     Symbol name = f.name;
     if (auto it = impl_.entries.find(name); it != impl_.entries.end()) {
-      if (!broken) diagnostics_.report(DiagnosticId::DuplicateDefinition, f.nameSpan, "a second operator named '{}'; the first is at {}", name.text(), place(it->second.op->span));
+      if (!broken)
+        diagnostics_.report(DiagnosticId::DuplicateDefinition, f.nameSpan,
+                            "a second operator named '{}'; the first is at {}", name.text(),
+                            place(it->second.op->span));
       return;
     }
     OperatorDecl op;
@@ -78,7 +83,8 @@ private:
     for (const auto& [n, e] : impl_.entries) names.push_back(n.text());
     std::sort(names.begin(), names.end());
     std::string hint = didYouMean(op.text(), names);
-    diagnostics_.report(DiagnosticId::UnknownOperator, at, "no operator is named '{}'{}", op.text(), hint.empty() ? "; expected the name of a @tile_op" : hint);
+    diagnostics_.report(DiagnosticId::UnknownOperator, at, "no operator is named '{}'{}", op.text(),
+                        hint.empty() ? "; expected the name of a @tile_op" : hint);
     return nullptr;
   }
 
@@ -87,11 +93,14 @@ private:
     auto* e = resolve(g.op, g.span);
     if (!e || isBroken(g.op)) return;
     if (e->grad) {
-      diagnostics_.report(DiagnosticId::DuplicateGrad, g.span, "a second @grad of '{}'; the first is at {}", g.op.text(), place(e->grad->span));
+      diagnostics_.report(DiagnosticId::DuplicateGrad, g.span, "a second @grad of '{}'; the first is at {}",
+                          g.op.text(), place(e->grad->span));
       return;
     }
-    if (gradParameters(g, *e->op)) e->grad = std::make_unique<GradDecl>(std::move(g));
-    else brokenGrads_.push_back(e->op->name);
+    if (gradParameters(g, *e->op))
+      e->grad = std::make_unique<GradDecl>(std::move(g));
+    else
+      brokenGrads_.push_back(e->op->name);
   }
 
   /// Inputs by their names, then outputs, then d<output> for each result, then attributes by name.
@@ -107,20 +116,28 @@ private:
         return wrong(&q - p.data(), "the parameters of a @grad are plain names; their types come from the operator");
     for (size_t i = 0; i < inputs; ++i)
       if (i >= p.size() || p[i].name != op.inputs[i].name)
-        return wrong(i, fmt::format("expected '{}' here: a @grad takes the inputs of '{}', its outputs, their gradients, then attributes{}", op.inputs[i].name.text(), op.name.text(),
-                                    i < p.size() ? fmt::format("; found '{}'", p[i].name.text()) : ""));
+        return wrong(
+            i,
+            fmt::format(
+                "expected '{}' here: a @grad takes the inputs of '{}', its outputs, their gradients, then attributes{}",
+                op.inputs[i].name.text(), op.name.text(),
+                i < p.size() ? fmt::format("; found '{}'", p[i].name.text()) : ""));
     if (p.size() < inputs + outputs + results)
-      return wrong(p.size(), fmt::format("{} parameters; expected the {} of '{}', {} for its outputs and {} for their gradients", p.size(), inputs, op.name.text(), outputs, results));
+      return wrong(p.size(),
+                   fmt::format("{} parameters; expected the {} of '{}', {} for its outputs and {} for their gradients",
+                               p.size(), inputs, op.name.text(), outputs, results));
     for (size_t i = 0; i < results; ++i) {
       Symbol output = p[inputs + i].name, gradient = p[inputs + outputs + i].name;
       if (gradient.text() != fmt::format("d{}", output.text()))
-        return wrong(inputs + outputs + i, fmt::format("'{}' should be 'd{}', the gradient of the output '{}'", gradient.text(), output.text(), output.text()));
+        return wrong(inputs + outputs + i, fmt::format("'{}' should be 'd{}', the gradient of the output '{}'",
+                                                       gradient.text(), output.text(), output.text()));
     }
     for (size_t i = inputs + outputs + results; i < p.size(); ++i) {
       if (!op.attribute(p[i].name)) {
         std::vector<std::string_view> names;
         for (const AttributeDecl& a : op.attributes) names.push_back(a.name.text());
-        return wrong(i, fmt::format("'{}' has no attribute '{}'{}", op.name.text(), p[i].name.text(), didYouMean(p[i].name.text(), names)));
+        return wrong(i, fmt::format("'{}' has no attribute '{}'{}", op.name.text(), p[i].name.text(),
+                                    didYouMean(p[i].name.text(), names)));
       }
       g.attributes.push_back(p[i].name);
     }
@@ -132,7 +149,8 @@ private:
     auto* e = resolve(k.implements, k.implementsSpan);
     if (!e || isBroken(k.implements)) return;
     if (e->kernel) {
-      diagnostics_.report(DiagnosticId::DuplicateKernel, k.implementsSpan, "a second kernel of '{}'; the first is at {}", k.implements.text(), place(e->kernel->span));
+      diagnostics_.report(DiagnosticId::DuplicateKernel, k.implementsSpan,
+                          "a second kernel of '{}'; the first is at {}", k.implements.text(), place(e->kernel->span));
       return;
     }
     e->kernel = std::make_unique<KernelDecl>(std::move(k));
@@ -142,7 +160,8 @@ private:
     if (!e.kernel || e.grad || !e.op->differentiable || isBroken(e.op->name)) return;
     if (std::find(brokenGrads_.begin(), brokenGrads_.end(), e.op->name) != brokenGrads_.end()) return;
     diagnostics_.report(DiagnosticId::KernelNeedsGrad, e.kernel->implementsSpan,
-                        "'{}' has a kernel but no @grad; add @grad({}), or say @tile_op(differentiable=False)", e.op->name.text(), e.op->name.text());
+                        "'{}' has a kernel but no @grad; add @grad({}), or say @tile_op(differentiable=False)",
+                        e.op->name.text(), e.op->name.text());
   }
 
   // ---- recursion
@@ -182,7 +201,9 @@ private:
       Symbol callee = call.callee();
       if (findBuiltin(callee) || !impl_.entries.contains(callee)) continue;
       if (state[callee] == 1) {
-        diagnostics_.report(DiagnosticId::RecursiveOperator, call.span, "'{}' calls itself by way of '{}'; operators cannot be recursive", callee.text(), f.op.text());
+        diagnostics_.report(DiagnosticId::RecursiveOperator, call.span,
+                            "'{}' calls itself by way of '{}'; operators cannot be recursive", callee.text(),
+                            f.op.text());
       } else if (state[callee] == 0) {
         push(callee);
       }
@@ -196,7 +217,8 @@ private:
     for (const Expr* c : calls)
       if (auto it = depth_.find(c->callee()); it != depth_.end()) depth = std::max(depth, it->second + 1);
     if (depth > kMaxNesting)
-      diagnostics_.report(DiagnosticId::TooDeep, impl_.entries.at(op).op->span, "the calls below '{}' nest more than {} operators deep", op.text(), kMaxNesting);
+      diagnostics_.report(DiagnosticId::TooDeep, impl_.entries.at(op).op->span,
+                          "the calls below '{}' nest more than {} operators deep", op.text(), kMaxNesting);
     depth_[op] = std::min(depth, kMaxNesting); // said where the limit is passed, and again every kMaxNesting above it
   }
 

@@ -12,18 +12,19 @@ struct Operand;
 using Sequence = std::vector<Operand>;
 
 struct Operand {
-  using Storage = std::variant<std::monostate, Value, int64_t, double, bool, DType, Symbol, std::shared_ptr<const Sequence>>;
+  using Storage =
+      std::variant<std::monostate, Value, int64_t, double, bool, DType, Symbol, std::shared_ptr<const Sequence>>;
   Storage v;
 
   Operand() = default; // None
   Operand(Value x) {   // NOLINT: implicit on purpose; an absent value is None
     if (x.present()) v = x;
   }
-  Operand(int64_t x) : v(x) {}   // NOLINT
-  Operand(double x) : v(x) {}    // NOLINT
-  Operand(bool x) : v(x) {}      // NOLINT
-  Operand(DType x) : v(x) {}     // NOLINT
-  Operand(Symbol x) : v(x) {}    // NOLINT
+  Operand(int64_t x) : v(x) {}                                               // NOLINT
+  Operand(double x) : v(x) {}                                                // NOLINT
+  Operand(bool x) : v(x) {}                                                  // NOLINT
+  Operand(DType x) : v(x) {}                                                 // NOLINT
+  Operand(Symbol x) : v(x) {}                                                // NOLINT
   Operand(Sequence x) : v(std::make_shared<const Sequence>(std::move(x))) {} // NOLINT
   static Operand of(const Shape& s) {
     Sequence q;

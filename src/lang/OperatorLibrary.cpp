@@ -27,7 +27,8 @@ StatusOr<const OperatorLibrary::Impl::Entry*> require(const OperatorLibrary::Imp
   return notFound("no operator '{}' in the library{}", name.text(), didYouMean(name.text(), names));
 }
 
-/// `softmax (ops/softmax.tile:7): …` for an error inside a body; errors about the call itself name the operator already.
+/// `softmax (ops/softmax.tile:7): …` for an error inside a body; errors about the call itself name the operator
+/// already.
 Status locate(const OperatorLibrary::Impl& impl, const OperatorDecl& op, const Status& s, Span at) {
   if (at.line == 0 || at.file < 0 || static_cast<size_t>(at.file) >= impl.sources.size()) return s;
   return addContext(s, fmt::format("{} ({}:{})", op.name.text(), impl.sources[at.file].path, at.line));
@@ -51,22 +52,26 @@ StatusOr<Attributes> OperatorLibrary::completeAttributes(Symbol op, const Attrib
   return impl_->complete(*e->op, attributes);
 }
 
-StatusOr<TensorTypes> OperatorLibrary::infer(Symbol op, std::span<const TensorType* const> inputs, const Attributes& attributes) const {
+StatusOr<TensorTypes> OperatorLibrary::infer(Symbol op, std::span<const TensorType* const> inputs,
+                                             const Attributes& attributes) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   Impl::Failure at;
   StatusOr<TensorTypes> t = impl_->infer(*e, inputs, attributes, &at);
   return t.ok() ? t : locate(*impl_, *e->op, t.status(), at.body);
 }
 
-StatusOr<Values> OperatorLibrary::instantiate(Symbol op, std::span<const Value> inputs, const Attributes& attributes, Builder& builder) const {
+StatusOr<Values> OperatorLibrary::instantiate(Symbol op, std::span<const Value> inputs, const Attributes& attributes,
+                                              Builder& builder) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   Impl::Failure at;
   StatusOr<Values> v = impl_->run(*e, inputs, attributes, builder, &at);
   return v.ok() ? v : locate(*impl_, *e->op, v.status(), at.body);
 }
 
-StatusOr<Values> OperatorLibrary::instantiateGrad(Symbol op, std::span<const Value> inputs, std::span<const Value> outputs,
-                                                  std::span<const Value> outputGradients, const Attributes& attributes, Builder& builder) const {
+StatusOr<Values> OperatorLibrary::instantiateGrad(Symbol op, std::span<const Value> inputs,
+                                                  std::span<const Value> outputs,
+                                                  std::span<const Value> outputGradients, const Attributes& attributes,
+                                                  Builder& builder) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   if (!e->grad) return notFound("{}: no @grad; its gradient is derived from its body", op.text());
   Impl::Failure at;
@@ -117,12 +122,16 @@ StatusOr<Attributes> OperatorLibrary::Impl::complete(const OperatorDecl& op, con
   for (const AttributeDecl& a : op.attributes) {
     const AttrValue* value = given.find(a.name);
     if (!value) {
-      if (a.required) return invalid("{}: attribute '{}' is missing; expected a value of type {}", op.name.text(), a.name.text(), toString(a.type));
+      if (a.required)
+        return invalid("{}: attribute '{}' is missing; expected a value of type {}", op.name.text(), a.name.text(),
+                       toString(a.type));
       out.set(a.name, a.defaultValue);
       continue;
     }
     std::optional<AttrValue> converted = convertAttribute(*value, a.type);
-    if (!converted) return invalid("{}: attribute '{}' is {}; expected {}", op.name.text(), a.name.text(), toString(*value), toString(a.type));
+    if (!converted)
+      return invalid("{}: attribute '{}' is {}; expected {}", op.name.text(), a.name.text(), toString(*value),
+                     toString(a.type));
     out.set(a.name, *std::move(converted));
   }
   return out;
@@ -130,7 +139,8 @@ StatusOr<Attributes> OperatorLibrary::Impl::complete(const OperatorDecl& op, con
 
 namespace {
 /// The operands of an operator's inputs by name, and their types.
-Status bindHeader(const OperatorDecl& op, std::span<const Value> inputs, const Attributes& attributes, Interpreter& it, Binding& binding) {
+Status bindHeader(const OperatorDecl& op, std::span<const Value> inputs, const Attributes& attributes, Interpreter& it,
+                  Binding& binding) {
   TG_ASSIGN_OR_RETURN(auto ranges, inputRanges(op, inputs.size()));
   for (const auto& [name, value] : attributes) it.bind(name, Operand::of(value));
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -163,12 +173,15 @@ Status collectResults(const OperatorDecl& op, const Operand& returned, Values& o
   } else {
     for (const Operand& o : *returned.sequence()) TG_RETURN_IF_ERROR(one(o));
   }
-  if (out.size() != op.results.size()) return invalid("{}: the body returns {} results but {} are declared", op.name.text(), out.size(), op.results.size());
+  if (out.size() != op.results.size())
+    return invalid("{}: the body returns {} results but {} are declared", op.name.text(), out.size(),
+                   op.results.size());
   return OkStatus();
 }
 } // namespace
 
-StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Value> inputs, const Attributes& given, Builder& builder, Failure* failure) const {
+StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Value> inputs, const Attributes& given,
+                                            Builder& builder, Failure* failure) const {
   TG_ASSIGN_OR_RETURN(Attributes attributes, complete(*e.op, given));
   Interpreter it(*this, builder);
   Binding binding(*e.op, it);
@@ -191,12 +204,14 @@ StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Valu
   return out;
 }
 
-StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const Value> inputs, std::span<const Value> outputs, std::span<const Value> outputGradients,
+StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const Value> inputs,
+                                                std::span<const Value> outputs, std::span<const Value> outputGradients,
                                                 const Attributes& given, Builder& builder, Failure* failure) const {
   const OperatorDecl& op = *e.op;
   TG_ASSIGN_OR_RETURN(Attributes attributes, complete(op, given));
   if (outputs.size() != op.results.size() || outputGradients.size() != static_cast<size_t>(op.resultCount()))
-    return invalid("{}: its gradient needs {} outputs and {} output gradients, {} and {} given", op.name.text(), op.results.size(), op.resultCount(), outputs.size(), outputGradients.size());
+    return invalid("{}: its gradient needs {} outputs and {} output gradients, {} and {} given", op.name.text(),
+                   op.results.size(), op.resultCount(), outputs.size(), outputGradients.size());
   Interpreter it(*this, builder);
   Binding binding(op, it);
   TG_RETURN_IF_ERROR(bindHeader(op, inputs, attributes, it, binding));
@@ -206,7 +221,9 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
   for (size_t i = 0; i < outputGradients.size(); ++i) {
     Value v = outputGradients[i];
     TensorType t = builder.typeOf(outputs[i]);
-    if (!v.present() && isFloat(t.dtype)) { TG_ASSIGN_OR_RETURN(v, it.emitter().fill(Operand(0.0), t.dtype, t.shape)); }
+    if (!v.present() && isFloat(t.dtype)) {
+      TG_ASSIGN_OR_RETURN(v, it.emitter().fill(Operand(0.0), t.dtype, t.shape));
+    }
     it.bind(e.grad->function->parameters[p++].name, Operand(v));
   }
   StatusOr<Operand> returned = it.run(e.grad->body());
@@ -221,37 +238,50 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
   size_t next = 0;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i].differentiable) continue;
-    if (next >= gradients.size()) return invalid("{}: its @grad returns too few gradients: {}", op.name.text(), gradients.size());
+    if (next >= gradients.size())
+      return invalid("{}: its @grad returns too few gradients: {}", op.name.text(), gradients.size());
     const Operand& g = gradients[next++];
     // A variadic input that is the only one may be returned as the sequence itself.
     Sequence parts;
-    if (op.inputs[i].variadic && g.sequence()) parts = *g.sequence();
-    else if (op.inputs[i].variadic && gradients.size() == ranges[i].end - ranges[i].begin) parts = gradients, next = gradients.size();
-    else parts = {g};
+    if (op.inputs[i].variadic && g.sequence())
+      parts = *g.sequence();
+    else if (op.inputs[i].variadic && gradients.size() == ranges[i].end - ranges[i].begin)
+      parts = gradients, next = gradients.size();
+    else
+      parts = {g};
     size_t count = ranges[i].end - ranges[i].begin;
-    if (count > 0 && parts.size() != count) return invalid("{}: {} gradients for the {} inputs of '{}'", op.name.text(), parts.size(), count, op.inputs[i].name.text());
+    if (count > 0 && parts.size() != count)
+      return invalid("{}: {} gradients for the {} inputs of '{}'", op.name.text(), parts.size(), count,
+                     op.inputs[i].name.text());
     for (size_t k = 0; k < count; ++k) {
       size_t at = ranges[i].begin + k;
       if (!inputs[at].present() || parts[k].isNone()) continue;
       TensorType want = builder.typeOf(inputs[at]);
       if (!isFloat(want.dtype)) continue;
-      if (!parts[k].tensor()) return invalid("{}: the gradient of '{}' is {}; expected a tensor or None", op.name.text(), op.inputs[i].name.text(), describe(parts[k]));
+      if (!parts[k].tensor())
+        return invalid("{}: the gradient of '{}' is {}; expected a tensor or None", op.name.text(),
+                       op.inputs[i].name.text(), describe(parts[k]));
       Shape got = builder.typeOf(*parts[k].tensor()).shape;
       if (std::optional<Shape> both = broadcastShapes(want.shape, got); !both || *both != got)
-        return invalid("{}: the gradient of '{}' has shape {} but the input has {}", op.name.text(), op.inputs[i].name.text(), toString(got), toString(want.shape));
+        return invalid("{}: the gradient of '{}' has shape {} but the input has {}", op.name.text(),
+                       op.inputs[i].name.text(), toString(got), toString(want.shape));
       TG_ASSIGN_OR_RETURN(out[at], it.emitter().cast(*parts[k].tensor(), want.dtype));
     }
   }
-  if (next < gradients.size()) return invalid("{}: its @grad returns too many gradients: {}", op.name.text(), gradients.size());
+  if (next < gradients.size())
+    return invalid("{}: its @grad returns too many gradients: {}", op.name.text(), gradients.size());
   if (failure) failure->body = Span();
   return out;
 }
 
-StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs, const Attributes& attributes, Failure* failure, int64_t* budget) const {
+StatusOr<TensorTypes> OperatorLibrary::Impl::infer(const Entry& e, std::span<const TensorType* const> inputs,
+                                                   const Attributes& attributes, Failure* failure,
+                                                   int64_t* budget) const {
   TypeBuilder builder(*this, budget);
   Values values;
   for (const TensorType* t : inputs) values.push_back(t ? builder.input(*t) : Value());
-  TG_ASSIGN_OR_RETURN(Values out, run(e, std::span<const Value>(values.data(), values.size()), attributes, builder, failure));
+  TG_ASSIGN_OR_RETURN(Values out,
+                      run(e, std::span<const Value>(values.data(), values.size()), attributes, builder, failure));
   TensorTypes types;
   for (Value v : out) types.push_back(builder.typeOf(v));
   return types;
@@ -263,7 +293,8 @@ namespace lang {
 
 Values TypeBuilder::add(TensorTypes types) {
   Values out;
-  for (size_t i = 0; i < types.size(); ++i) out.push_back({static_cast<int32_t>(types_.size()), static_cast<int32_t>(i)});
+  for (size_t i = 0; i < types.size(); ++i)
+    out.push_back({static_cast<int32_t>(types_.size()), static_cast<int32_t>(i)});
   types_.push_back(std::move(types));
   return out;
 }

@@ -34,8 +34,8 @@ struct OperatorInfo {
   Symbol name;
   struct Input {
     Symbol name;
-    bool optional = false; // `mask: Tensor[...] | None`
-    bool variadic = false; // `*xs`
+    bool optional = false;      // `mask: Tensor[...] | None`
+    bool variadic = false;      // `*xs`
     bool differentiable = true; // false when its declared type is an integer or bool
   };
   std::vector<Input> inputs;
@@ -46,10 +46,10 @@ struct OperatorInfo {
     bool required = false;
   };
   std::vector<Attribute> attributes;
-  int results = 1;         // without residuals
-  int residuals = 0;       // extra results that only its @grad sees
-  bool hasGrad = false;    // an @grad exists
-  bool hasKernel = false;  // an @tile_kernel implements it
+  int results = 1;        // without residuals
+  int residuals = 0;      // extra results that only its @grad sees
+  bool hasGrad = false;   // an @grad exists
+  bool hasKernel = false; // an @tile_kernel implements it
   std::string doc, example, file;
   int line = 0;
 };
@@ -70,8 +70,9 @@ public:
   /// Result types (residuals last) of an operator applied to inputs; an absent optional input is nullptr.
   StatusOr<TensorTypes> infer(Symbol op, std::span<const TensorType* const> inputs, const Attributes&) const;
 
-  /// Runs the body: one builder call per primitive or library operator in it (one level: calls to other operators arrive
-  /// as Builder::call). `if` on attributes, `for` over constants and presence of optional inputs are resolved here.
+  /// Runs the body: one builder call per primitive or library operator in it (one level: calls to other operators
+  /// arrive as Builder::call). `if` on attributes, `for` over constants and presence of optional inputs are resolved
+  /// here.
   StatusOr<Values> instantiate(Symbol op, std::span<const Value> inputs, const Attributes&, Builder&) const;
 
   /// Runs the @grad body of `op`. `outputs` holds results and residuals, `outputGradients` one per result (absent:

@@ -42,18 +42,25 @@ StatusOr<Operand> integers(Op op, int64_t a, int64_t b) {
     if (a == -1) r = b % 2 ? -1 : 1;
     return Operand(r);
   }
-  case Op::BitAnd: return Operand(a & b);
-  case Op::BitOr: return Operand(a | b);
-  case Op::BitXor: return Operand(a ^ b);
-  default: return invalid("'{}' of two integers", spelling(op));
+  case Op::BitAnd:
+    return Operand(a & b);
+  case Op::BitOr:
+    return Operand(a | b);
+  case Op::BitXor:
+    return Operand(a ^ b);
+  default:
+    return invalid("'{}' of two integers", spelling(op));
   }
 }
 
 StatusOr<Operand> floats(Op op, double a, double b) {
   switch (op) {
-  case Op::Add: return Operand(a + b);
-  case Op::Sub: return Operand(a - b);
-  case Op::Mul: return Operand(a * b);
+  case Op::Add:
+    return Operand(a + b);
+  case Op::Sub:
+    return Operand(a - b);
+  case Op::Mul:
+    return Operand(a * b);
   case Op::Div:
     if (b == 0) return invalid("{} / 0: division by zero", a);
     return Operand(a / b);
@@ -63,19 +70,27 @@ StatusOr<Operand> floats(Op op, double a, double b) {
   case Op::Mod:
     if (b == 0) return invalid("{} % 0: division by zero", a);
     return Operand(a - std::floor(a / b) * b);
-  case Op::Pow: return Operand(std::pow(a, b));
-  default: return invalid("'{}' of two numbers", spelling(op));
+  case Op::Pow:
+    return Operand(std::pow(a, b));
+  default:
+    return invalid("'{}' of two numbers", spelling(op));
   }
 }
 
 template <typename T> bool compare(Op op, const T& a, const T& b) {
   switch (op) {
-  case Op::Less: return a < b;
-  case Op::LessEqual: return a <= b;
-  case Op::Greater: return a > b;
-  case Op::GreaterEqual: return a >= b;
-  case Op::NotEqual: return a != b;
-  default: return a == b;
+  case Op::Less:
+    return a < b;
+  case Op::LessEqual:
+    return a <= b;
+  case Op::Greater:
+    return a > b;
+  case Op::GreaterEqual:
+    return a >= b;
+  case Op::NotEqual:
+    return a != b;
+  default:
+    return a == b;
   }
 }
 
@@ -106,7 +121,8 @@ StatusOr<Operand> constants(Op op, const Operand& a, const Operand& b) {
     return Operand(std::move(q));
   }
   if (op == Op::Mul && a.sequence() && b.integer()) { // (0,) * n
-    if (*b.integer() < 0 || *b.integer() * static_cast<int64_t>(a.sequence()->size()) > 4096) return invalid("a tuple repeated {} times", *b.integer());
+    if (*b.integer() < 0 || *b.integer() * static_cast<int64_t>(a.sequence()->size()) > 4096)
+      return invalid("a tuple repeated {} times", *b.integer());
     Sequence q;
     for (int64_t i = 0; i < *b.integer(); ++i) q.insert(q.end(), a.sequence()->begin(), a.sequence()->end());
     return Operand(std::move(q));
@@ -132,7 +148,9 @@ StatusOr<Operand> power(Emitter& e, const Operand& a, const Operand& b) {
   int64_t exponent = b.integer() ? *b.integer() : 0;
   if (!a.tensor() || exponent < 2 || exponent > 3) return wrap(e.binary(kPow, a, b));
   TG_ASSIGN_OR_RETURN(Value v, e.apply(kMul, {*a.tensor(), *a.tensor()}));
-  if (exponent == 3) { TG_ASSIGN_OR_RETURN(v, e.apply(kMul, {v, *a.tensor()})); }
+  if (exponent == 3) {
+    TG_ASSIGN_OR_RETURN(v, e.apply(kMul, {v, *a.tensor()}));
+  }
   return Operand(v);
 }
 
@@ -150,7 +168,9 @@ StatusOr<Operand> floorDivision(Emitter& e, const Operand& a, const Operand& b) 
 StatusOr<Operand> logical(Emitter& e, Op op, const Operand& a, const Operand& b) {
   TG_ASSIGN_OR_RETURN(auto both, e.unify(a, b));
   if (e.type(both.first).dtype != DType::Bool)
-    return invalid("'{}' of {}; expected bool tensors (comparisons bind tighter than arithmetic: write (a < b) {} (c < d))", spelling(op), toString(e.type(both.first)), spelling(op));
+    return invalid(
+        "'{}' of {}; expected bool tensors (comparisons bind tighter than arithmetic: write (a < b) {} (c < d))",
+        spelling(op), toString(e.type(both.first)), spelling(op));
   if (op == Op::BitXor) return negated(e, e.apply(kEqual, {both.first, both.second}));
   return wrap(e.apply(op == Op::BitAnd ? kAnd : kOr, {both.first, both.second}));
 }
@@ -165,29 +185,45 @@ StatusOr<Operand> applyBinary(Emitter& e, Op op, const Operand& a, const Operand
       return invalid("{} {} {} has no meaning; expected tensors or numbers", describe(a), spelling(op), describe(b));
   switch (op) {
   case Op::MatMul:
-    if (!a.tensor() || !b.tensor()) return invalid("{} @ {} has no meaning; expected two tensors", describe(a), describe(b));
+    if (!a.tensor() || !b.tensor())
+      return invalid("{} @ {} has no meaning; expected two tensors", describe(a), describe(b));
     return wrap(e.matmul(*a.tensor(), *b.tensor()));
-  case Op::Add: return wrap(e.binary(kAdd, a, b));
-  case Op::Sub: return wrap(e.binary(kSub, a, b));
-  case Op::Mul: return wrap(e.binary(kMul, a, b));
+  case Op::Add:
+    return wrap(e.binary(kAdd, a, b));
+  case Op::Sub:
+    return wrap(e.binary(kSub, a, b));
+  case Op::Mul:
+    return wrap(e.binary(kMul, a, b));
   case Op::Div: {
     TG_ASSIGN_OR_RETURN(auto both, e.unify(a, b));
-    if (!isFloat(e.type(both.first).dtype)) return invalid("'/' of {}; expected floats; cast them, or use '//'", toString(e.type(both.first)));
+    if (!isFloat(e.type(both.first).dtype))
+      return invalid("'/' of {}; expected floats; cast them, or use '//'", toString(e.type(both.first)));
     return wrap(e.apply(kDiv, {both.first, both.second}));
   }
-  case Op::FloorDiv: return floorDivision(e, a, b);
-  case Op::Mod: return wrap(e.binary(kRemainder, a, b));
-  case Op::Pow: return power(e, a, b);
+  case Op::FloorDiv:
+    return floorDivision(e, a, b);
+  case Op::Mod:
+    return wrap(e.binary(kRemainder, a, b));
+  case Op::Pow:
+    return power(e, a, b);
   case Op::BitAnd:
   case Op::BitOr:
-  case Op::BitXor: return logical(e, op, a, b);
-  case Op::Less: return wrap(e.binary(kLess, a, b));
-  case Op::LessEqual: return wrap(e.binary(kLessEqual, a, b));
-  case Op::Greater: return wrap(e.binary(kLess, b, a));
-  case Op::GreaterEqual: return wrap(e.binary(kLessEqual, b, a));
-  case Op::Equal: return wrap(e.binary(kEqual, a, b));
-  case Op::NotEqual: return negated(e, e.binary(kEqual, a, b));
-  default: return invalid("'{}' of tensors has no meaning", spelling(op));
+  case Op::BitXor:
+    return logical(e, op, a, b);
+  case Op::Less:
+    return wrap(e.binary(kLess, a, b));
+  case Op::LessEqual:
+    return wrap(e.binary(kLessEqual, a, b));
+  case Op::Greater:
+    return wrap(e.binary(kLess, b, a));
+  case Op::GreaterEqual:
+    return wrap(e.binary(kLessEqual, b, a));
+  case Op::Equal:
+    return wrap(e.binary(kEqual, a, b));
+  case Op::NotEqual:
+    return negated(e, e.binary(kEqual, a, b));
+  default:
+    return invalid("'{}' of tensors has no meaning", spelling(op));
   }
 }
 

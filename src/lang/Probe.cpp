@@ -2,9 +2,9 @@
 // that are distinct primes, with several numbers of leading axes, with and without optional inputs. Shapes are computed
 // by polynomials of the extents, so two that differ for some sizes differ at these; what a body's `assert` refuses is
 // left to its example. The exact check happens whenever the operator is instantiated.
+#include "absl/container/flat_hash_set.h"
 #include "lang/Binding.h"
 #include "lang/Library.h"
-#include "absl/container/flat_hash_set.h"
 #include <algorithm>
 
 namespace tegula::lang {
@@ -121,7 +121,8 @@ private:
     }
     for (size_t i = 0; i < op_.inputs.size(); ++i) {
       const InputDecl& in = op_.inputs[i];
-      if (given[i].empty() && !in.optional && !in.variadic) return wrong("it has no shape for the input '{}'", in.name.text());
+      if (given[i].empty() && !in.optional && !in.variadic)
+        return wrong("it has no shape for the input '{}'", in.name.text());
       if (given[i].empty() && in.optional) add(t, in, {}, d, false);
       for (const Shape& s : given[i]) add(t, in, s, d, true);
     }
@@ -130,7 +131,8 @@ private:
     return attempt(t, true);
   }
   template <typename... A> bool wrong(fmt::format_string<A...> text, A&&... args) {
-    diagnostics_.report(DiagnosticId::ExampleMismatch, op_.exampleSpan, "the example does not fit '{}': {}", op_.name.text(), fmt::format(text, std::forward<A>(args)...));
+    diagnostics_.report(DiagnosticId::ExampleMismatch, op_.exampleSpan, "the example does not fit '{}': {}",
+                        op_.name.text(), fmt::format(text, std::forward<A>(args)...));
     return false;
   }
 
@@ -162,13 +164,16 @@ private:
       // Choices depend on the types themselves, and what fits "any shape" only the body knows.
       if (in.type.alternatives.size() > 1 || rule.anyShape) return {};
       for (const Dim& d : rule.dims) {
-        if (d.kind == Dim::Kind::Symbol) s.push_back(extent(d.name));
-        else if (d.kind == Dim::Kind::Constant) s.push_back(d.value);
+        if (d.kind == Dim::Kind::Symbol)
+          s.push_back(extent(d.name));
+        else if (d.kind == Dim::Kind::Constant)
+          s.push_back(d.value);
         else
           for (int i = 0; i < leading && s.rank() < kMaxRank; ++i) s.push_back(i == 0 ? 3 : 2);
         if (s.rank() == kMaxRank) break;
       }
-      if (in.optional && !optional) add(t, in, {}, DType::F32, false);
+      if (in.optional && !optional)
+        add(t, in, {}, DType::F32, false);
       else
         for (int n = in.variadic ? 2 : 1; n > 0; --n) add(t, in, s, DType::F32, true);
     }
@@ -181,13 +186,16 @@ private:
     std::vector<const TensorType*> inputs = t.pointers();
     OperatorLibrary::Impl::Failure at;
     StatusOr<TensorTypes> results = library_.infer(e_, inputs, t.attributes, &at);
-    if (!results.ok()) return failed(results.status(), at, t, certain, op_.results.empty() ? op_.span : op_.results[0].type.alternatives[0].tensor.span);
+    if (!results.ok())
+      return failed(results.status(), at, t, certain,
+                    op_.results.empty() ? op_.span : op_.results[0].type.alternatives[0].tensor.span);
     if (!gradient_) return true;
     TypeBuilder builder(library_);
     Values in, out, gradients;
     for (const TensorType* p : inputs) in.push_back(p ? builder.input(*p) : Value());
     for (const TensorType& r : *results) out.push_back(builder.input(r));
-    for (int i = 0; i < op_.resultCount(); ++i) gradients.push_back(isFloat((*results)[i].dtype) ? builder.input((*results)[i]) : Value());
+    for (int i = 0; i < op_.resultCount(); ++i)
+      gradients.push_back(isFloat((*results)[i].dtype) ? builder.input((*results)[i]) : Value());
     auto span = [](const Values& v) { return std::span<const Value>(v.data(), v.size()); };
     OperatorLibrary::Impl::Failure gradAt;
     StatusOr<Values> g = library_.runGrad(e_, span(in), span(out), span(gradients), t.attributes, builder, &gradAt);
@@ -200,11 +208,13 @@ private:
     if (certain && (refused || at.body.line == 0)) {
       // The example and the header disagree; shown at the input that refuses.
       Span place = at.header.line ? at.header : refused && at.body.line ? at.body : op_.exampleSpan;
-      diagnostics_.report(DiagnosticId::ExampleMismatch, place, "the example does not fit '{}': {} (with {})", op_.name.text(), message(s), t.text);
+      diagnostics_.report(DiagnosticId::ExampleMismatch, place, "the example does not fit '{}': {} (with {})",
+                          op_.name.text(), message(s), t.text);
       return false;
     }
     bool result = message(s).find("its declaration") != std::string_view::npos;
-    diagnostics_.report(result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch, at.body.line ? at.body : fallback, "{} (with {})", message(s), t.text);
+    diagnostics_.report(result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch,
+                        at.body.line ? at.body : fallback, "{} (with {})", message(s), t.text);
     return false;
   }
 

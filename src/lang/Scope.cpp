@@ -21,7 +21,9 @@ const NameState* Scope::use(const Expr& e) {
   auto it = names_.find(e.name);
   if (it != names_.end()) {
     if (!it->second.always)
-      diagnostics_.report(DiagnosticId::MaybeUndefined, e.span, "'{}' is not set on every path that leads here; set it before the 'if' or loop", e.name.text());
+      diagnostics_.report(DiagnosticId::MaybeUndefined, e.span,
+                          "'{}' is not set on every path that leads here; set it before the 'if' or loop",
+                          e.name.text());
     return &it->second;
   }
   static const NameState number{kind::Float}, dtype{kind::DType};
@@ -34,7 +36,8 @@ const NameState* Scope::use(const Expr& e) {
   for (std::string_view n : names)
     if (hint == fmt::format("; did you mean '{}'?", n)) used_[Symbol(n)] = true;
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
-  diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(), hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
+  diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(),
+                      hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
   ++unknown_;
   // Known from here on, so that one mistake is said once.
   names_[e.name] = {};
@@ -96,7 +99,8 @@ void unreachable(const Block& b, Diagnostics& diagnostics) {
       for (const Stmt::Branch& branch : s.branches) ends &= alwaysReturns(branch.body);
     }
     if (ends && i + 1 < b.size()) {
-      diagnostics.report(DiagnosticId::Unreachable, b[i + 1]->span, "this is never reached: every path before it returns");
+      diagnostics.report(DiagnosticId::Unreachable, b[i + 1]->span,
+                         "this is never reached: every path before it returns");
       return;
     }
   }
@@ -107,7 +111,8 @@ void checkReturns(const Function& f, Diagnostics& diagnostics) {
   unreachable(f.body, diagnostics);
   if (alwaysReturns(f.body)) return;
   Span at = f.body.empty() ? f.nameSpan : f.body.back()->span;
-  diagnostics.report(DiagnosticId::MissingReturn, at, "'{}' can end here without a return; expected 'return' on every path", f.name.text());
+  diagnostics.report(DiagnosticId::MissingReturn, at,
+                     "'{}' can end here without a return; expected 'return' on every path", f.name.text());
 }
 
 } // namespace tegula::lang

@@ -45,7 +45,7 @@ private:
     std::string unusedText;
   };
   Diagnostics& diagnostics_;
-  size_t before_; // diagnostics when the body began
+  size_t before_;      // diagnostics when the body began
   size_t unknown_ = 0; // unknown names among those since
   Names names_;
   std::map<Symbol, Origin> origins_;
@@ -56,5 +56,8 @@ private:
 bool alwaysReturns(const Block&);
 /// `unreachable` for statements after a return, `missing-return` when a path does not.
 void checkReturns(const Function&, Diagnostics&);
+
+/// A kernel's parameters against its operator; declares them, and the dimensions, in the scope.
+void checkKernelParameters(const KernelDecl&, const OperatorDecl&, Scope&, Diagnostics&);
 
 } // namespace tegula::lang

@@ -8,9 +8,10 @@ namespace tegula::lang {
 std::string describeKinds(Kinds k) {
   if (k == kind::Any) return "this value";
   static const std::pair<Kinds, std::string_view> names[] = {
-      {kind::Tensor, "a tensor"},   {kind::Number, "a number"},      {kind::Int, "an integer"},  {kind::Float, "a float"},
-      {kind::Bool, "a bool"},       {kind::DType, "an element type"}, {kind::String, "a string"}, {kind::Tuple, "a tuple"},
-      {kind::Tile, "a tile"},       {kind::Range, "a tile index"},   {kind::None, "None"}};
+      {kind::Tensor, "a tensor"},    {kind::Number, "a number"}, {kind::Int, "an integer"},
+      {kind::Float, "a float"},      {kind::Bool, "a bool"},     {kind::DType, "an element type"},
+      {kind::String, "a string"},    {kind::Tuple, "a tuple"},   {kind::Tile, "a tile"},
+      {kind::Range, "a tile index"}, {kind::None, "None"}};
   std::vector<std::string_view> parts;
   for (auto [bits, text] : names)
     if ((k & bits) == bits) parts.push_back(text), k &= ~bits;
@@ -31,14 +32,17 @@ Matched matchArguments(const Signature& s, const Expr& call) {
     Symbol keyword = call.keywords[i];
     if (keyword.empty()) {
       if (next >= s.params.size()) {
-        m.problems.push_back({Problem::Kind::TooMany, i, fmt::format("'{}' takes at most {} {}, found more", s.name.text(), s.params.size(), s.params.size() == 1 ? "argument" : "arguments")});
+        m.problems.push_back({Problem::Kind::TooMany, i,
+                              fmt::format("'{}' takes at most {} {}, found more", s.name.text(), s.params.size(),
+                                          s.params.size() == 1 ? "argument" : "arguments")});
         break;
       }
       m.arguments[next].push_back(i);
       if (!s.params[next].variadic) ++next;
       continue;
     }
-    auto p = std::find_if(s.params.begin(), s.params.end(), [&](const SignatureParam& q) { return q.name == keyword && !q.variadic; });
+    auto p = std::find_if(s.params.begin(), s.params.end(),
+                          [&](const SignatureParam& q) { return q.name == keyword && !q.variadic; });
     if (p == s.params.end()) {
       std::vector<std::string_view> names;
       std::string all;
@@ -47,17 +51,23 @@ Matched matchArguments(const Signature& s, const Expr& call) {
         all += fmt::format("{}{}", all.empty() ? "" : ", ", q.name.text());
       }
       std::string hint = didYouMean(keyword.text(), names);
-      m.problems.push_back({Problem::Kind::Unknown, i, fmt::format("'{}' has no parameter '{}'{}", s.name.text(), keyword.text(), hint.empty() ? fmt::format("; it takes {}", all) : hint)});
+      m.problems.push_back({Problem::Kind::Unknown, i,
+                            fmt::format("'{}' has no parameter '{}'{}", s.name.text(), keyword.text(),
+                                        hint.empty() ? fmt::format("; it takes {}", all) : hint)});
       continue;
     }
     std::vector<size_t>& slot = m.arguments[p - s.params.begin()];
-    if (!slot.empty()) m.problems.push_back({Problem::Kind::Twice, i, fmt::format("'{}' of '{}' is given twice", keyword.text(), s.name.text())});
-    else slot.push_back(i);
+    if (!slot.empty())
+      m.problems.push_back(
+          {Problem::Kind::Twice, i, fmt::format("'{}' of '{}' is given twice", keyword.text(), s.name.text())});
+    else
+      slot.push_back(i);
   }
   if (!m.problems.empty()) return m;
   for (size_t p = 0; p < s.params.size(); ++p)
     if (m.arguments[p].empty() && s.params[p].required)
-      m.problems.push_back({Problem::Kind::Missing, 0, fmt::format("'{}' needs an argument for '{}'", s.name.text(), s.params[p].name.text())});
+      m.problems.push_back({Problem::Kind::Missing, 0,
+                            fmt::format("'{}' needs an argument for '{}'", s.name.text(), s.params[p].name.text())});
   return m;
 }
 
@@ -73,12 +83,24 @@ Signature signatureOf(const OperatorDecl& d) {
   for (const AttributeDecl& a : d.attributes) {
     Kinds k = a.type.optional ? kind::None : Kinds(0);
     switch (a.type.kind) {
-    case AttributeType::Kind::Int: k |= kind::Int; break;
-    case AttributeType::Kind::Float: k |= kind::Number; break;
-    case AttributeType::Kind::Bool: k |= kind::Bool; break;
-    case AttributeType::Kind::String: k |= kind::String; break;
-    case AttributeType::Kind::DType: k |= kind::DType | kind::String; break;
-    case AttributeType::Kind::Ints: k |= kind::Int | kind::Tuple; break;
+    case AttributeType::Kind::Int:
+      k |= kind::Int;
+      break;
+    case AttributeType::Kind::Float:
+      k |= kind::Number;
+      break;
+    case AttributeType::Kind::Bool:
+      k |= kind::Bool;
+      break;
+    case AttributeType::Kind::String:
+      k |= kind::String;
+      break;
+    case AttributeType::Kind::DType:
+      k |= kind::DType | kind::String;
+      break;
+    case AttributeType::Kind::Ints:
+      k |= kind::Int | kind::Tuple;
+      break;
     }
     s.params.push_back({a.name, k, a.required, false});
   }

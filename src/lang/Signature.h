@@ -13,7 +13,7 @@ namespace tegula::lang {
 using Kinds = uint16_t;
 namespace kind {
 constexpr Kinds Tensor = 1, Int = 2, Float = 4, Bool = 8, DType = 16, String = 32, None = 64,
-                Tuple = 128,    // of integers, as a shape, or of tensors
+                Tuple = 128, // of integers, as a shape, or of tensors
     Number = Int | Float, Any = 255;
 constexpr Kinds Tile = 256, Range = 512; // in kernels: a tile; the index of a tile loop
 } // namespace kind

@@ -22,7 +22,8 @@ inline void checkAnyInput(const std::string& text) {
   SourceFile source{"fuzz.tile", text};
   lang::Diagnostics diagnostics;
   lang::parseModule(text, 0, diagnostics);
-  for (const lang::Diagnostic& d : diagnostics.shown()) holds(d.span.line >= 1 && d.span.column >= 1, "a diagnostic has a place");
+  for (const lang::Diagnostic& d : diagnostics.shown())
+    holds(d.span.line >= 1 && d.span.column >= 1, "a diagnostic has a place");
   if (diagnostics.empty()) {
     auto once = lang::format(source);
     holds(once.ok(), "what parses can be formatted");

@@ -28,12 +28,14 @@ public:
     }
     Node node;
     TG_ASSIGN_OR_RETURN(node.types, p->infer(types, attributes));
-    for (const TensorType& t : node.types) node.arrays.push_back(HostArray({isFloat(t.dtype) ? DType::F64 : t.dtype, t.shape}));
+    for (const TensorType& t : node.types)
+      node.arrays.push_back(HostArray({isFloat(t.dtype) ? DType::F64 : t.dtype, t.shape}));
     TG_RETURN_IF_ERROR(p->evaluate(arrays, attributes, node.arrays));
     ++primitives;
     nodes_.push_back(std::move(node));
     Values out;
-    for (size_t i = 0; i < nodes_.back().types.size(); ++i) out.push_back({static_cast<int32_t>(nodes_.size() - 1), static_cast<int32_t>(i)});
+    for (size_t i = 0; i < nodes_.back().types.size(); ++i)
+      out.push_back({static_cast<int32_t>(nodes_.size() - 1), static_cast<int32_t>(i)});
     return out;
   }
 

@@ -1,5 +1,5 @@
-// tests/errors: each NAME.tile must give exactly NAME.txt, and every diagnostic has a case named after it. To accept new
-// text after reading it: TEGULA_ACCEPT=1 rewrites the .txt files.
+// tests/errors: each NAME.tile must give exactly NAME.txt, and every diagnostic has a case named after it. To accept
+// new text after reading it: TEGULA_ACCEPT=1 rewrites the .txt files.
 #include "lang/Diagnostics.h"
 #include "lang/OperatorLibrary.h"
 #include <cstdlib>
@@ -55,7 +55,8 @@ TEST(ErrorCases, EveryDiagnosticHasOne) {
 }
 
 TEST(ErrorCases, AtMostFiveAreShownAndTheRestCounted) {
-  SourceFile source{"many.tile", "@tile_op\ndef f(x: Tensor[...]) -> Tensor[...]:\n    return a + b + c + d + e + g + h + x\n"};
+  SourceFile source{"many.tile",
+                    "@tile_op\ndef f(x: Tensor[...]) -> Tensor[...]:\n    return a + b + c + d + e + g + h + x\n"};
   auto library = OperatorLibrary::load({&source, 1});
   ASSERT_FALSE(library.ok());
   EXPECT_NE(message(library.status()).find("2 more errors not shown"), std::string_view::npos) << library.status();

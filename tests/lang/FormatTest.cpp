@@ -30,25 +30,31 @@ std::string formatted(const std::string& text) {
 }
 
 TEST(Format, OperatorsAreCanonical) {
-  for (const SourceFile& s : operatorSources()) EXPECT_EQ(formatted(s.text), s.text) << s.path << " (tegula fmt writes it)";
+  for (const SourceFile& s : operatorSources())
+    EXPECT_EQ(formatted(s.text), s.text) << s.path << " (tegula fmt writes it)";
 }
 
 TEST(Format, MessyTextBecomesCanonical) {
   std::string messy = "# about f\n@tile_op\ndef f( x:Tensor[ ...,N :f32 ],axis : int=- 1 )->Tensor[...,N]:\n"
                       "  '''what it does'''\n"
                       "  # first\n\n\n\n  y=exp( x )   # same line\n"
-                      "  if axis==-1 :\n     y=y*2**- 1\n     # inside\n  else:\n     y = (y+1)*(2)\n  return y [ ... , 0 : N ]\n# the end\n";
+                      "  if axis==-1 :\n     y=y*2**- 1\n     # inside\n  else:\n     y = (y+1)*(2)\n  return y [ ... "
+                      ", 0 : N ]\n# the end\n";
   std::string canonical = "# about f\n@tile_op\ndef f(x: Tensor[..., N : f32], axis: int = -1) -> Tensor[..., N]:\n"
                           "    \"\"\"what it does\"\"\"\n"
                           "    # first\n\n    y = exp(x)  # same line\n"
-                          "    if axis == -1:\n        y = y * 2**-1\n        # inside\n    else:\n        y = (y + 1) * 2\n    return y[..., 0:N]\n\n\n# the end\n";
+                          "    if axis == -1:\n        y = y * 2**-1\n        # inside\n    else:\n        y = (y + 1) "
+                          "* 2\n    return y[..., 0:N]\n\n\n# the end\n";
   EXPECT_EQ(formatted(messy), canonical);
   EXPECT_EQ(formatted(canonical), canonical);
 }
 
 TEST(Format, ParenthesesKeepMeaning) {
   std::string before, after;
-  for (std::string e : {"a - (b - c)", "(a - b) - c", "-(a**2)", "(-a)**2", "a**-b", "(a**b)**c", "a**b**c", "not (a and b)", "(not a) == b", "(a if b else c) + d", "a @ (b @ c)", "(a < b) & (c < d)", "-x[0].shape[1]", "(a, b)[0]", "(a + b)[0]", "f((a, b), c)", "x[(a, b), None]", "(a & b) | c", "a & (b | c)"}) {
+  for (std::string e :
+       {"a - (b - c)", "(a - b) - c", "-(a**2)", "(-a)**2", "a**-b", "(a**b)**c", "a**b**c", "not (a and b)",
+        "(not a) == b", "(a if b else c) + d", "a @ (b @ c)", "(a < b) & (c < d)", "-x[0].shape[1]", "(a, b)[0]",
+        "(a + b)[0]", "f((a, b), c)", "x[(a, b), None]", "(a & b) | c", "a & (b | c)"}) {
     std::string text = "@tile_op\ndef f(x: Tensor) -> Tensor:\n    return " + e + "\n";
     std::string once = formatted(text);
     EXPECT_EQ(formatted(once), once) << e;
@@ -59,7 +65,9 @@ TEST(Format, ParenthesesKeepMeaning) {
   std::string a = testing::TempDir() + "/tegula_format_a.py", b = testing::TempDir() + "/tegula_format_b.py";
   std::ofstream(a) << before;
   std::ofstream(b) << after;
-  std::string command = "python3 -c \"import ast,sys; a,b=[ast.dump(ast.parse(open(p).read())) for p in sys.argv[1:]]; sys.exit(a!=b)\" " + a + " " + b;
+  std::string command = "python3 -c \"import ast,sys; a,b=[ast.dump(ast.parse(open(p).read())) for p in sys.argv[1:]]; "
+                        "sys.exit(a!=b)\" " +
+                        a + " " + b;
   EXPECT_EQ(std::system(command.c_str()), 0) << before << "became\n" << after;
 }
 

@@ -26,7 +26,8 @@ std::string loaded(std::string_view text, std::shared_ptr<const OperatorLibrary>
   return {};
 }
 
-StatusOr<TensorTypes> infer(const OperatorLibrary& l, Symbol op, std::vector<TensorType> types, const Attributes& a = {}) {
+StatusOr<TensorTypes> infer(const OperatorLibrary& l, Symbol op, std::vector<TensorType> types,
+                            const Attributes& a = {}) {
   std::vector<const TensorType*> p;
   for (const TensorType& t : types) p.push_back(&t);
   return l.infer(op, p, a);
@@ -43,7 +44,8 @@ TEST(Library, TheWholeLibraryPassesTheShapeProbe) {
   }
   auto l = OperatorLibrary::load(sources);
   ASSERT_TRUE(l.ok()) << l.status();
-  for (Symbol name : (*l)->names()) EXPECT_FALSE((*l)->find(name)->example.empty()) << name.text() << " has no @example";
+  for (Symbol name : (*l)->names())
+    EXPECT_FALSE((*l)->find(name)->example.empty()) << name.text() << " has no @example";
 }
 
 TEST(Library, DescribesOperators) {
@@ -91,10 +93,15 @@ TEST(Library, CompletesAttributes) {
 TEST(Library, ChecksShapesByName) {
   auto l = embedded();
   EXPECT_EQ((*infer(*l, "matmul", {f32({2, 1, 7, 33}), f32({3, 33, 18})}))[0], f32({2, 3, 7, 18}));
-  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 768}), f32({512, 18})}).status()), "matmul: a has K=768 but b has K=512");
-  EXPECT_EQ(message(infer(*l, "embedding", {f32({11, 6}), f32({3})}).status()), "embedding: i is f32; expected integers");
-  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 3})}).status()), "matmul: 1 inputs given, 'b' is missing; expected a, b");
-  EXPECT_NE(message(infer(*l, "attention", {f32({1, 3, 4, 8}), f32({1, 2, 4, 8}), f32({1, 2, 4, 8})}).status()).find("multiple of key/value heads"), std::string_view::npos);
+  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 768}), f32({512, 18})}).status()),
+            "matmul: a has K=768 but b has K=512");
+  EXPECT_EQ(message(infer(*l, "embedding", {f32({11, 6}), f32({3})}).status()),
+            "embedding: i is f32; expected integers");
+  EXPECT_EQ(message(infer(*l, "matmul", {f32({7, 3})}).status()),
+            "matmul: 1 inputs given, 'b' is missing; expected a, b");
+  EXPECT_NE(message(infer(*l, "attention", {f32({1, 3, 4, 8}), f32({1, 2, 4, 8}), f32({1, 2, 4, 8})}).status())
+                .find("multiple of key/value heads"),
+            std::string_view::npos);
 }
 
 TEST(Library, ConditionsLoopsOptionalsAndVariadics) {
@@ -132,7 +139,8 @@ TEST(Library, EqualShapesBroadcastNothing) {
 TEST(Library, GradientsComeOnePerInput) {
   auto l = embedded();
   EagerBuilder b(*l);
-  Value x = b.input(HostArray(TensorType{DType::F32, {4, 3}}), DType::F32), w = b.input(HostArray(TensorType{DType::F32, {5, 3}}), DType::F32);
+  Value x = b.input(HostArray(TensorType{DType::F32, {4, 3}}), DType::F32),
+        w = b.input(HostArray(TensorType{DType::F32, {5, 3}}), DType::F32);
   Value y = b.input(HostArray(TensorType{DType::F32, {4, 5}}), DType::F32);
   Values in = {x, w, Value()}, out = {y}, dy = {y};
   auto g = l->instantiateGrad("linear", {in.data(), 3}, {out.data(), 1}, {dy.data(), 1}, {}, b);
@@ -146,13 +154,17 @@ TEST(Library, GradientsComeOnePerInput) {
 TEST(Library, AdamwIsTheTextbookStep) {
   auto l = embedded();
   EagerBuilder b(*l);
-  auto one = [&](double v, Shape s) { return b.input(HostArray::fromValues(DType::F32, s, std::vector<double>(s.elements(), v)), DType::F32); };
+  auto one = [&](double v, Shape s) {
+    return b.input(HostArray::fromValues(DType::F32, s, std::vector<double>(s.elements(), v)), DType::F32);
+  };
   double p = 0.5, g = 0.25, m = 0.1, v = 0.01, lr = 0.001, c1 = 1 - std::pow(0.9, 3), c2 = 1 - std::pow(0.999, 3);
   Values in = {one(p, {2}), one(g, {2}), one(m, {2}), one(v, {2}), one(lr, {}), one(0.5, {}), one(c1, {}), one(c2, {})};
   auto out = l->instantiate("adamw", {in.data(), in.size()}, {{"weight_decay", 0.1}}, b);
   ASSERT_TRUE(out.ok()) << out.status();
-  double lr32 = static_cast<float>(lr), gs = g * 0.5, mm = 0.9 * static_cast<float>(m) + 0.1 * gs, vv = 0.999 * static_cast<float>(v) + 0.001 * gs * gs;
-  double want = p * (1 - lr32 * 0.1) - lr32 * (mm / static_cast<float>(c1)) / (std::sqrt(vv / static_cast<float>(c2)) + 1e-8);
+  double lr32 = static_cast<float>(lr), gs = g * 0.5, mm = 0.9 * static_cast<float>(m) + 0.1 * gs,
+         vv = 0.999 * static_cast<float>(v) + 0.001 * gs * gs;
+  double want =
+      p * (1 - lr32 * 0.1) - lr32 * (mm / static_cast<float>(c1)) / (std::sqrt(vv / static_cast<float>(c2)) + 1e-8);
   EXPECT_NEAR(b.array((*out)[0]).get(0), want, 1e-12);
   EXPECT_NEAR(b.array((*out)[1]).get(1), mm, 1e-12);
   EXPECT_NEAR(b.array((*out)[2]).get(0), vv, 1e-12);

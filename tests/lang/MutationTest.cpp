@@ -1,8 +1,9 @@
 // One wrong token anywhere in the operator library: at most five diagnostics, the first on the line of the token, or a
-// program that still checks. Where a name stands for another, which of the two places is wrong cannot be known: the first
-// diagnostic must be on a line that holds one of the two names. Where the changed line has a meaning of its own, the error
-// may be reported where that meaning meets the rest: in the same definition or one that it names. Wrong syntax, unknown
-// functions and wrong types must be reported on the very line. The default run takes every kStride-th token; TEGULA_LONG=1 takes all.
+// program that still checks. Where a name stands for another, which of the two places is wrong cannot be known: the
+// first diagnostic must be on a line that holds one of the two names. Where the changed line has a meaning of its own,
+// the error may be reported where that meaning meets the rest: in the same definition or one that it names. Wrong
+// syntax, unknown functions and wrong types must be reported on the very line. The default run takes every kStride-th
+// token; TEGULA_LONG=1 takes all.
 #include "lang/Diagnostics.h"
 #include "lang/Lexer.h"
 #include "lang/OperatorLibrary.h"
@@ -39,23 +40,31 @@ std::vector<Mutation> mutations(const std::string& source, const lang::Token& t)
   std::string before = source.substr(0, begin), token(t.text), after = source.substr(begin + token.size());
   std::vector<Mutation> out = {{"delete", before + after}, {"double", before + token + " " + token + after}};
   for (std::string r : {"zzz", "42", "+", ")", "[", ",", ":", "\"s\"", "return", "x", "not"})
-    if (r != token) out.push_back({"replace by " + r, before + gap(before.empty() ? ' ' : before.back(), r.front()) + r + gap(r.back(), after.empty() ? ' ' : after.front()) + after, t.kind == lang::TokenKind::Name && (r == "x" || r == "zzz")});
+    if (r != token)
+      out.push_back({"replace by " + r,
+                     before + gap(before.empty() ? ' ' : before.back(), r.front()) + r +
+                         gap(r.back(), after.empty() ? ' ' : after.front()) + after,
+                     t.kind == lang::TokenKind::Name && (r == "x" || r == "zzz")});
   return out;
 }
 
 std::string lineOf(const std::string& text, int line) {
   std::istringstream in(text);
   std::string s;
-  while (line-- > 0 && std::getline(in, s)) {}
+  while (line-- > 0 && std::getline(in, s)) {
+  }
   return s;
 }
 
 bool isSyntax(const std::string& text) {
   std::string first = text.substr(0, text.find('\n'));
-  for (auto id : {lang::DiagnosticId::ExpectedToken, lang::DiagnosticId::ExpectedExpression, lang::DiagnosticId::ExpectedBlock, lang::DiagnosticId::ExpectedDefinition,
-                  lang::DiagnosticId::BadTarget, lang::DiagnosticId::UnsupportedSyntax, lang::DiagnosticId::UnmatchedBracket, lang::DiagnosticId::BadIndent,
-                  lang::DiagnosticId::UnexpectedIndent, lang::DiagnosticId::KeywordOrder, lang::DiagnosticId::ChainedComparison, lang::DiagnosticId::NoEffect,
-                  lang::DiagnosticId::UnknownFunction, lang::DiagnosticId::UnknownType, lang::DiagnosticId::BadDimension, lang::DiagnosticId::UnknownDecorator})
+  for (auto id :
+       {lang::DiagnosticId::ExpectedToken, lang::DiagnosticId::ExpectedExpression, lang::DiagnosticId::ExpectedBlock,
+        lang::DiagnosticId::ExpectedDefinition, lang::DiagnosticId::BadTarget, lang::DiagnosticId::UnsupportedSyntax,
+        lang::DiagnosticId::UnmatchedBracket, lang::DiagnosticId::BadIndent, lang::DiagnosticId::UnexpectedIndent,
+        lang::DiagnosticId::KeywordOrder, lang::DiagnosticId::ChainedComparison, lang::DiagnosticId::NoEffect,
+        lang::DiagnosticId::UnknownFunction, lang::DiagnosticId::UnknownType, lang::DiagnosticId::BadDimension,
+        lang::DiagnosticId::UnknownDecorator})
     if (first.find(fmt::format("[{}]", lang::name(id))) != std::string::npos) return true;
   return false;
 }
@@ -126,16 +135,20 @@ TEST(Mutation, OneWrongTokenIsFoundOnItsLine) {
         // The line itself has a meaning, but another one than the rest: found where the two meet.
         if (!rightLine && !isSyntax(text)) rightLine = related(source, t.span.line, line);
         // Nothing is left on the line of a token that stood alone.
-        if (!rightLine && m.name == "delete" && lineOf(m.text, t.span.line).find_first_not_of(" ,:") == std::string::npos) rightLine = line == t.span.line - 1 || line == t.span.line + 1;
+        if (!rightLine && m.name == "delete" &&
+            lineOf(m.text, t.span.line).find_first_not_of(" ,:") == std::string::npos)
+          rightLine = line == t.span.line - 1 || line == t.span.line + 1;
         if (!rightLine) ++wrongLine;
         EXPECT_TRUE(errors >= 1 && errors <= 5) << original.path << ":" << t.span.line << ": " << m.name;
         if (!rightLine)
-          std::cout << original.path << ":" << t.span.line << ":" << t.span.column << ": " << m.name << " of '" << t.text.substr(0, 30) << "' gave\n" << text << "\n";
+          std::cout << original.path << ":" << t.span.line << ":" << t.span.column << ": " << m.name << " of '"
+                    << t.text.substr(0, 30) << "' gave\n"
+                    << text << "\n";
       }
     }
   }
-  // A bracket or a comma that changes inside a statement of several lines can leave sense up to a later line, where no rule
-  // knows which of the two was meant: fewer than one in 250.
+  // A bracket or a comma that changes inside a statement of several lines can leave sense up to a later line, where no
+  // rule knows which of the two was meant: fewer than one in 250.
   EXPECT_LE(wrongLine, tried / 250);
   EXPECT_GT(tried, 1000u);
   // Most mistakes are mistakes: a checker that accepts everything would pass the rest of this test.

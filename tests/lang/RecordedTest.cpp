@@ -119,8 +119,9 @@ TEST_P(Recorded, OperatorsAgree) {
   EXPECT_GT(gradients, 5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Oracle, Recorded, testing::Values("operators", "operators-edge"),
-                         [](const auto& info) { return std::string(info.param).find("edge") != std::string::npos ? "Edge" : "Plain"; });
+INSTANTIATE_TEST_SUITE_P(Oracle, Recorded, testing::Values("operators", "operators-edge"), [](const auto& info) {
+  return std::string(info.param).find("edge") != std::string::npos ? "Edge" : "Plain";
+});
 
 } // namespace
 } // namespace tegula

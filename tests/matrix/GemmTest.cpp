@@ -144,6 +144,28 @@ TEST_P(GemmOn, OtherExtentsAreTheSameKernel) {
     }
 }
 
+TEST_P(GemmOn, TheKeyHoldsTheKernelsText) {
+  std::mt19937_64 random(9);
+  TestOperand a = randomOperand(random, DType::F32, {4, 4});
+  auto r = runGroup({"matmul", {}, {&a, &a}, {}, nullptr}, target);
+  ASSERT_TRUE(r.ok()) << message(r.status());
+  EXPECT_NE(r->key.find("for k in tiles(K, BK)"), std::string::npos) << r->key;
+}
+
+TEST_P(GemmOn, TransposedByAttribute) {
+  std::mt19937_64 random(10);
+  TestOperand a = randomOperand(random, DType::F32, {2, 9, 5}), b = randomOperand(random, DType::F32, {7, 9});
+  auto r = runGroup({"matmul", {{"transpose_a", true}, {"transpose_b", true}}, {&a, &b}, {}, nullptr}, target);
+  ASSERT_TRUE(r.ok()) << message(r.status());
+  for (int64_t s = 0; s < 2; ++s)
+    for (int64_t i = 0; i < 5; ++i)
+      for (int64_t j = 0; j < 7; ++j) {
+        double want = 0;
+        for (int64_t k = 0; k < 9; ++k) want += a.at({s, k, i}) * b.at({j, k});
+        EXPECT_NEAR(r->values[0][static_cast<size_t>((s * 5 + i) * 7 + j)], want, 11 * 9 * 0x1p-24);
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, GemmOn, testing::Values("x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"),
                          [](const auto& info) {
                            return info.param == "x86-64-v3" ? "v3" : info.param == "x86-64-v4" ? "v4" : "v4bf16";

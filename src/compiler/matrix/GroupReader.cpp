@@ -16,7 +16,9 @@ public:
     op_ = s_.library->declaration(node_.op);
     s_.kernel = s_.library->kernelFor(node_.op);
     if (!op_ || !s_.kernel) return unsupported("{} has no tile kernel", node_.op.text());
-    s_.attributes = node_.attrs;
+    for (const KernelParam& p : s_.kernel->params) // others are of the operator's types only
+      if (const AttrValue* a = p.role == KernelParam::Role::Attribute ? node_.attrs.find(p.name) : nullptr)
+        s_.attributes.set(p.name, *a);
     for (Value v : node_.inputs) ranks_.push_back(v.present() ? g_.typeOf(v).shape.rank() : -1);
     TG_RETURN_IF_ERROR(readBatch());
     TG_RETURN_IF_ERROR(readParameters());

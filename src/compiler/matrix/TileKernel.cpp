@@ -99,7 +99,7 @@ KernelFacts factsOf(const KernelDecl& kernel) {
 }
 
 std::string keyOf(const TileKernelSource& s, const Target& target) {
-  std::string out = fmt::format("tile-kernel 1\n{}", s.library->sourceOf(s.kernel->name));
+  std::string out = fmt::format("tile-kernel 1\n{}", s.library->sourceOf(s.kernel->implements));
   out += fmt::format("attributes {}\npinned", toString(s.attributes));
   for (const auto& [dim, extent] : s.pinnedDims) out += fmt::format(" {}={}", dim.text(), extent);
   out += "\nwindows";

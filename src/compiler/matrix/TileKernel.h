@@ -57,7 +57,7 @@ struct Store {
 struct TileKernelSource final : KernelSource {
   std::shared_ptr<const OperatorLibrary> library; // owns `kernel`
   const lang::KernelDecl* kernel = nullptr;
-  Attributes attributes;                // of the operator: constants of the kernel
+  Attributes attributes;                // those of the operator that the kernel takes: its constants
   std::map<Symbol, int64_t> pinnedDims; // dimensions with a static extent (read whole by the kernel)
   std::vector<Symbol> runtimeDims;      // slot of the scalars = index
   std::vector<Window> windows;

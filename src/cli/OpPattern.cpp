@@ -6,8 +6,11 @@
 
 namespace tegula::cli {
 
-StatusOr<std::string> patternText(const Graph& graph) {
-  TG_ASSIGN_OR_RETURN(std::vector<AxisPattern> axes, findPattern(graph));
+StatusOr<std::string> patternText(const Graph& graph, const Problem& problem) {
+  std::vector<std::string> names; // the graph has the inputs that are present, in order
+  for (const ProblemInput& in : problem.inputs)
+    if (in.present) names.emplace_back(in.name.text());
+  TG_ASSIGN_OR_RETURN(std::vector<AxisPattern> axes, findPattern(graph, names));
   std::string out;
   for (const AxisPattern& axis : axes) {
     std::string where, how;

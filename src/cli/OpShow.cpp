@@ -52,17 +52,21 @@ std::string sourceText(const OperatorLibrary& library, const Subject& s) {
                             : fmt::format("# {} is a primitive (src/primitives)\n", s.op.text());
 }
 
-StatusOr<Graph> graphOf(const Library& library, const Subject& s) {
+StatusOr<Problem> problemOf(const Library& library, const Subject& s) {
   if (s.line.empty())
     return invalid("op show: {} has no @example; give a problem line, for example: {} x=4,1000 f32", s.op.text(),
                    s.op.text());
-  TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(s.line, *library));
-  return forwardGraph(library, problem.op, makeInputs(problem), problem.attributes);
+  return parseProblem(s.line, *library);
+}
+
+StatusOr<Graph> graphOf(const Library& library, const Problem& p) {
+  return forwardGraph(library, p.op, makeInputs(p), p.attributes);
 }
 
 StatusOr<std::string> compiledText(const Library& library, const Subject& s, Stage stage,
                                    const std::string& targetName) {
-  TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, s));
+  TG_ASSIGN_OR_RETURN(Problem problem, problemOf(library, s));
+  TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, problem));
   TG_ASSIGN_OR_RETURN(Target target, targetName.empty() ? detectTarget() : targetByName(targetName));
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Compiler> compiler, Compiler::create(target, library));
   TG_ASSIGN_OR_RETURN(Plan plan, makePlan(graph, *compiler));
@@ -86,12 +90,14 @@ StatusOr<std::string> showOperator(const std::string& line, const std::string& s
   case Stage::Source:
     return sourceText(*library, subject);
   case Stage::Pattern: {
-    TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, subject));
-    TG_ASSIGN_OR_RETURN(std::string text, patternText(graph));
+    TG_ASSIGN_OR_RETURN(Problem problem, problemOf(library, subject));
+    TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, problem));
+    TG_ASSIGN_OR_RETURN(std::string text, patternText(graph, problem));
     return "# " + subject.line + "\n" + text;
   }
   case Stage::Graph: {
-    TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, subject));
+    TG_ASSIGN_OR_RETURN(Problem problem, problemOf(library, subject));
+    TG_ASSIGN_OR_RETURN(Graph graph, graphOf(library, problem));
     return "# " + subject.line + "\n" + toText(graph);
   }
   default:

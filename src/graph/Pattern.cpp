@@ -64,11 +64,13 @@ public:
       if (n.kind == Node::Kind::Primitive) follow(n);
   }
 
-  std::vector<AxisPattern> patterns() {
+  std::vector<AxisPattern> patterns(std::span<const std::string> inputNames) {
     std::vector<AxisPattern> out;
     std::map<int, size_t> known;
-    for (const Graph::Input& in : graph_.inputs())
-      add({in.node, 0}, std::string(graph_.node(in.node).op.text()), known, out);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      int32_t node = graph_.inputs()[i].node;
+      add({node, 0}, i < inputNames.size() ? inputNames[i] : std::string(graph_.node(node).op.text()), known, out);
+    }
     for (size_t i = 0; i < graph_.outputs().size(); ++i)
       add(graph_.outputs()[i], graph_.outputs().size() == 1 ? "result" : fmt::format("result{}", i), known, out);
     for (size_t a = 0; a < parent_.size(); ++a)
@@ -263,9 +265,9 @@ private:
 
 } // namespace
 
-StatusOr<std::vector<AxisPattern>> findPattern(const Graph& g) {
+StatusOr<std::vector<AxisPattern>> findPattern(const Graph& g, std::span<const std::string> inputNames) {
   TG_ASSIGN_OR_RETURN(Graph flat, flatten(g));
-  return AxisFlow(flat).patterns();
+  return AxisFlow(flat).patterns(inputNames);
 }
 
 } // namespace tegula

@@ -17,7 +17,8 @@ struct AxisPattern {
 };
 
 /// One entry for each axis of an input or output whose extent is not 1, in order of appearance. Library operators are
-/// looked into. Fails: an operator whose body cannot be instantiated.
-StatusOr<std::vector<AxisPattern>> findPattern(const Graph&);
+/// looked into. `inputNames` replaces the names of the graph's inputs where it is not empty. Fails: an operator whose
+/// body cannot be instantiated.
+StatusOr<std::vector<AxisPattern>> findPattern(const Graph&, std::span<const std::string> inputNames = {});
 
 } // namespace tegula

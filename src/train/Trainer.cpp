@@ -38,13 +38,13 @@ LearningRate learningRate(const RunConfig& c) {
           c.schedule.decayType};
 }
 
-/// Tokens are prepared once into the run's folder, unless [data] path is a prepared folder already.
-StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder) {
+/// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
+/// that resumes finds them there.
+StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder, bool resume) {
   if (isPreparedDataset(c.data.path)) return Dataset::open(c.data.path);
-  if (!isPreparedDataset(folder.data())) {
+  if (!resume || !isPreparedDataset(folder.data()))
     TG_RETURN_IF_ERROR(
         prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
-  }
   return Dataset::open(folder.data());
 }
 
@@ -91,7 +91,7 @@ private:
 
 Status Run::start(bool resume) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));
-  TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_));
+  TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_, resume));
   TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
   order_.emplace(static_cast<uint64_t>(config_.training.seed), data_->train.size(), sequence());

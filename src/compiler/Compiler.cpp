@@ -62,7 +62,7 @@ public:
   }
 
   StatusOr<GroupSchedule> schedule(const Group& group) const override {
-    return holdsOperator(group.body) ? kernels_.schedule(group) : loop::schedule(group, target_);
+    return holdsOperator(group.body) ? kernels_.schedule(group) : loop::schedule(group, target_, axisMemory_);
   }
 
   bool fastBf16Dot() const override { return target_.bf16DotIsFast(); }
@@ -108,6 +108,7 @@ public:
 private:
   Target target_;
   matrix::KernelScheduler kernels_;
+  mutable loop::AxisMemory axisMemory_;
 };
 
 } // namespace

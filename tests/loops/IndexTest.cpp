@@ -1,6 +1,7 @@
 // Gathers, scatters, pieces, views, order: groups whose addresses are computed or whose axes have an order.
 #include "LoopRun.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tegula::test {
@@ -148,6 +149,29 @@ TEST(IndexLoops, KeysHoldNoExtent) {
   std::string key = keyOf(4, 10);
   EXPECT_EQ(key, keyOf(1, 10));
   EXPECT_EQ(key, keyOf(7, 33));
+}
+
+/// A step of generation (T = 1) and a batch of 1 run the kernel of [B,H,T,D] heads, with the same bits as a kernel of their own.
+TEST(IndexLoops, ExtentsOfOneRunTheGeneralKernel) {
+  auto heads = [](int64_t B, int64_t T) {
+    int64_t order[] = {0, 2, 1, 3};
+    HostArray x = randomArray(DType::F32, {B, T, 4, 12}, 65).transpose(order), y = randomArray(DType::F32, {B, T, 4, 12}, 66).transpose(order);
+    return LoopCase{{x, y},
+                    [](GraphBuilder& b, std::span<const Value> v) {
+                      return std::vector<Value>{call(b, "reduce_sum", {call(b, "mul", {v[0], v[1]})}, {{"axes", Shape{3}}, {"keepdim", false}})};
+                    },
+                    {}};
+  };
+  const Target& target = loopTargets()[0];
+  std::string key = keyAt(heads(3, 40), target);
+  loop::AxisMemory memory;
+  ASSERT_TRUE(runLoops(heads(3, 40), target, Calls::Whole, &memory).ok());
+  for (auto [B, T] : {std::pair<int64_t, int64_t>{1, 40}, {4, 1}, {1, 1}, {2, 7}}) {
+    EXPECT_EQ(keyAt(heads(B, T), target), key) << B << " " << T;
+    auto general = runLoops(heads(B, T), target, Calls::Whole, &memory), own = runLoops(heads(B, T), target);
+    ASSERT_TRUE(general.ok() && own.ok());
+    EXPECT_TRUE(std::ranges::equal((*general)[0].bytes(), (*own)[0].bytes())) << B << " " << T;
+  }
 }
 
 } // namespace

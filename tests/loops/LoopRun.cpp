@@ -103,8 +103,10 @@ Group makeGroup(const LoopCase& c) {
 namespace {
 
 /// Runs a group whose results have these types in memory.
-StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group, std::span<const TensorType> types, const Target& target, Calls calls) {
-  TG_ASSIGN_OR_RETURN(GroupSchedule schedule, loop::schedule(group, target));
+StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group, std::span<const TensorType> types, const Target& target, Calls calls,
+                                          loop::AxisMemory* memory = nullptr) {
+  loop::AxisMemory fresh;
+  TG_ASSIGN_OR_RETURN(GroupSchedule schedule, loop::schedule(group, target, memory ? *memory : fresh));
   auto flush = calls == Calls::Whole ? GuardedBuffer::Flush::End : GuardedBuffer::Flush::Begin;
   std::vector<std::unique_ptr<GuardedBuffer>> inputs, outputs, temporaries;
   for (const HostArray& a : c.inputs) {
@@ -139,11 +141,11 @@ StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group,
 
 } // namespace
 
-StatusOr<std::vector<HostArray>> runLoops(const LoopCase& c, const Target& target, Calls calls) {
+StatusOr<std::vector<HostArray>> runLoops(const LoopCase& c, const Target& target, Calls calls, loop::AxisMemory* memory) {
   Group group = makeGroup(c);
   std::vector<TensorType> types;
   for (Value v : group.body.outputs()) types.push_back(group.body.typeOf(v));
-  return runGroup(c, group, types, target, calls);
+  return runGroup(c, group, types, target, calls, memory);
 }
 
 StatusOr<HostArray> runRelayout(const LoopCase& c, const Target& target, int64_t elements) {
@@ -156,7 +158,8 @@ StatusOr<HostArray> runRelayout(const LoopCase& c, const Target& target, int64_t
 }
 
 std::string keyAt(const LoopCase& c, const Target& target) {
-  auto schedule = loop::schedule(makeGroup(c), target);
+  static loop::AxisMemory memory;
+  auto schedule = loop::schedule(makeGroup(c), target, memory);
   return schedule.ok() ? schedule->dispatches[0].kernel->key : std::string(message(schedule.status()));
 }
 

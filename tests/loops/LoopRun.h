@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/Target.h"
+#include "compiler/loop/AxisMemory.h"
 #include "graph/Evaluate.h"
 #include "graph/Group.h"
 #include <functional>
@@ -21,11 +22,11 @@ struct LoopCase {
 
 Group makeGroup(const LoopCase&);
 /// Results, as bytes in row-major arrays.
-StatusOr<std::vector<HostArray>> runLoops(const LoopCase&, const Target&, Calls = Calls::Whole);
+StatusOr<std::vector<HostArray>> runLoops(const LoopCase&, const Target&, Calls = Calls::Whole, loop::AxisMemory* = nullptr);
 
 /// The same for a body that relayouts: its packed result of `elements` elements, padding included.
 StatusOr<HostArray> runRelayout(const LoopCase&, const Target&, int64_t elements);
-/// Key of the first kernel.
+/// Key of the first kernel; all calls share one memory of axes.
 std::string keyAt(const LoopCase&, const Target&);
 
 /// Compares every target, both ways to call, with the reference in f64: |got - want| <= relative * max(1, |want|) (NaN equals

@@ -21,14 +21,14 @@ const Node* onlyNode(const Graph& body) {
 
 } // namespace
 
-StatusOr<GroupSchedule> schedule(const Group& group, const Target& target) {
+StatusOr<GroupSchedule> schedule(const Group& group, const Target& target, AxisMemory& memory) {
   if (const Node* node = onlyNode(group.body); node && node->kind == Node::Kind::Primitive) {
     const Primitive* primitive = findPrimitive(node->op);
     if (primitive && primitive->kind == PrimitiveKind::Move) return scheduleMove(group, *node, target);
     if (primitive && primitive->kind == PrimitiveKind::Scatter) return scheduleScatter(group, *node, target);
   }
   TG_ASSIGN_OR_RETURN(LoopProblem problem, analyse(group));
-  collapseAxes(problem);
+  memory.collapse(problem);
   if (canSplit(problem.kernel)) return scheduleSplit(std::move(problem), target);
   chooseSchedule(problem, target);
   GroupSchedule result;

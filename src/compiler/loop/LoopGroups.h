@@ -4,6 +4,7 @@
 
 #include "compiler/Compiler.h"
 #include "compiler/codegen/Pipeline.h"
+#include "compiler/loop/AxisMemory.h"
 #include "compiler/loop/Dispatch.h"
 
 namespace tegula::loop {
@@ -17,9 +18,9 @@ namespace tegula::loop {
 /// Everything else is a group of its own.
 std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes);
 
-/// Dispatches at the group's extents.
+/// Dispatches at the group's extents. The memory (one a compiler) makes extents of 1 find the kernels of other extents.
 /// Fails: (Unimplemented) what has no loop kernel.
-StatusOr<GroupSchedule> schedule(const Group&, const Target&);
+StatusOr<GroupSchedule> schedule(const Group&, const Target&, AxisMemory&);
 
 /// Compiles a kernel. `tileText` and `texts` receive the stages when given.
 StatusOr<CodeImage> compile(const LoopSource&, const Target&, std::string* tileText = nullptr, StageTexts* texts = nullptr);

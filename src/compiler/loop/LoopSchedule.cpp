@@ -70,7 +70,9 @@ int64_t vectorCost(const LoopKernel& k, int axis) {
   return cost;
 }
 
-int chooseVectorAxis(const LoopKernel& k) {
+} // namespace
+
+int fastestAxis(const LoopKernel& k) {
   AxisSet items = k.itemAxes(), scanned = 0, forbidden = 0;
   for (const Instruction& i : k.body)
     if (i.kind == Instruction::Kind::Scan) scanned |= i.folded;
@@ -92,6 +94,8 @@ int chooseVectorAxis(const LoopKernel& k) {
   }
   return best;
 }
+
+namespace {
 
 int chooseLanes(const LoopKernel& k, const Target& target) {
   constexpr int64_t kUsualBytes = 4, kWideBytes = 8;
@@ -117,19 +121,22 @@ int chooseVectors(const LoopKernel& k, const Target& target) {
 
 } // namespace
 
-void collapseAxes(LoopProblem& p) {
+std::vector<std::pair<int, int>> collapseAxes(LoopProblem& p) {
+  std::vector<std::pair<int, int>> merges;
   for (int a = 0; a < p.kernel.axes; ++a)
     for (int b = 0; b < p.kernel.axes; ++b) {
       if (a == b || !mergeable(p, a, b)) continue;
       merge(p, a, b);
+      merges.push_back({a, b});
       a = -1; // start over: the merged axis may merge again
       break;
     }
+  return merges;
 }
 
 void chooseSchedule(LoopProblem& p, const Target& target) {
   LoopKernel& k = p.kernel;
-  k.vectorAxis = chooseVectorAxis(k);
+  k.vectorAxis = fastestAxis(k);
   for (Operand& o : k.operands)
     for (int a = 0; a < k.axes; ++a)
       if (a != k.vectorAxis && o.strides[static_cast<size_t>(a)] == StrideClass::Unit) o.strides[static_cast<size_t>(a)] = StrideClass::Strided;

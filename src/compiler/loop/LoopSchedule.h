@@ -8,8 +8,12 @@
 namespace tegula::loop {
 
 /// Merges axes that every operand walks as one (the outer stride is the inner one times the inner extent), or that none has.
-/// An axis of extent 1 is not special, so that a batch of one has the kernel of any batch.
-void collapseAxes(LoopProblem&);
+/// An axis of extent 1 is not special (AxisMemory.h says how a batch of one still has the kernel of any batch).
+/// Returns the merges in order, each (kept axis, axis that went), in the numbering of its time.
+std::vector<std::pair<int, int>> collapseAxes(LoopProblem&);
+
+/// The axis that chooseSchedule would make the vector axis; -1: none.
+int fastestAxis(const LoopKernel&);
 
 /// Chooses vector axis, template and parameters; afterwards strides off the vector axis are all run-time values.
 ///

@@ -50,6 +50,17 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
 }
 
+TEST(Command, ExampleConfigsAreValid) {
+  int checked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TEGULA_SOURCE_DIR "/examples")) {
+    if (entry.path().extension() != ".toml") continue;
+    Finished f = runTegula({"config", "check", entry.path().string()});
+    EXPECT_EQ(f.exitCode, 0) << f.output;
+    ++checked;
+  }
+  EXPECT_GE(checked, 2);
+}
+
 TEST(Command, TrainingRefusesTextsInWords) {
   TemporaryFolder f;
   f.write("empty.txt", "");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSteps = 40;
 
-/// A run of 40 small steps; its text has 9 steps an epoch, so that steps 20 to 40 cross epoch boundaries.
+/// A run of 40 small steps; its text has 33 steps an epoch, so that steps 20 to 40 cross an epoch boundary.
 class Resume : public testing::Test {
 protected:
   void SetUp() override {

@@ -24,8 +24,8 @@ const Node* onlyNode(const Graph& body) {
 StatusOr<GroupSchedule> schedule(const Group& group, const Target& target, AxisMemory& memory) {
   if (const Node* node = onlyNode(group.body); node && node->kind == Node::Kind::Primitive) {
     const Primitive* primitive = findPrimitive(node->op);
-    if (primitive && primitive->kind == PrimitiveKind::Move) return scheduleMove(group, *node, target);
-    if (primitive && primitive->kind == PrimitiveKind::Scatter) return scheduleScatter(group, *node, target);
+    if (primitive && primitive->kind == PrimitiveKind::Move) return scheduleMove(group, *node, target, memory);
+    if (primitive && primitive->kind == PrimitiveKind::Scatter) return scheduleScatter(group, *node, target, memory);
   }
   TG_ASSIGN_OR_RETURN(LoopProblem problem, analyse(group));
   memory.collapse(problem);

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "compiler/Target.h"
-#include "compiler/loop/LoopKernel.h"
+#include "compiler/loop/AxisMemory.h"
 
 namespace tegula::loop {
 
 /// `node` is the only node of the group's body: pad or concatenate.
-StatusOr<GroupSchedule> scheduleMove(const Group&, const Node& node, const Target&);
+StatusOr<GroupSchedule> scheduleMove(const Group&, const Node& node, const Target&, AxisMemory&);
 
 /// A dispatch that writes `value` to every element of a strided result.
-StatusOr<GroupDispatch> fillDispatch(OperandRef, const TensorType&, const Shape& strides, double value, const Target&);
+StatusOr<GroupDispatch> fillDispatch(OperandRef, const TensorType&, const Shape& strides, double value, const Target&, AxisMemory&);
 
 /// A dispatch that copies (and converts) between strided windows of one shape. Offsets and strides in elements.
 struct Window {
@@ -19,6 +19,6 @@ struct Window {
   int64_t offset;
   Shape strides;
 };
-StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target&);
+StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target&, AxisMemory&);
 
 } // namespace tegula::loop

@@ -45,7 +45,7 @@ StatusOr<LoopProblem> accumulateProblem(const Group& group, const Node& node, co
 
 } // namespace
 
-StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, const Target& target) {
+StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, const Target& target, AxisMemory& memory) {
   for (const Layout& layout : group.inputLayouts)
     if (layout.kind != Layout::Kind::Strided) return unsupported("{} of a {} operand; relayout it first", node.op.text(), toString(layout));
   const TensorType& type = node.results[0];
@@ -56,14 +56,14 @@ StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, co
     sums = {{OperandRef::Kind::Temporary, 0}, accumulatorType(type.dtype), 0, rowMajorStrides(type.shape)};
     result.temporaryBytes.push_back(std::max<int64_t>(type.shape.elements(), 1) * sizeBytes(sums.dtype));
   }
-  TG_ASSIGN_OR_RETURN(GroupDispatch zero, fillDispatch(sums.ref, {sums.dtype, type.shape}, sums.strides, 0, target));
+  TG_ASSIGN_OR_RETURN(GroupDispatch zero, fillDispatch(sums.ref, {sums.dtype, type.shape}, sums.strides, 0, target, memory));
   result.dispatches.push_back(std::move(zero));
   TG_ASSIGN_OR_RETURN(LoopProblem problem, accumulateProblem(group, node, sums));
-  collapseAxes(problem);
+  memory.collapse(problem);
   chooseSchedule(problem, target);
   result.dispatches.push_back(makeDispatch(problem, target));
   if (sums.dtype == type.dtype) return result;
-  TG_ASSIGN_OR_RETURN(GroupDispatch rounded, copyDispatch(sums, output, type.shape, target));
+  TG_ASSIGN_OR_RETURN(GroupDispatch rounded, copyDispatch(sums, output, type.shape, target, memory));
   result.dispatches.push_back(std::move(rounded));
   return result;
 }

@@ -1,5 +1,5 @@
-// The compiler: groups go to the family that computes them (tile kernels of library operators: matrix/; everything else:
-// loop/), kernels to the code generator.
+// The compiler: groups go to the family that computes them (tile kernels of library operators: matrix/; everything
+// else: loop/), kernels to the code generator.
 #include "compiler/Compiler.h"
 
 #include "compiler/codegen/PeakKernel.h"
@@ -43,12 +43,14 @@ public:
     return loop::whyNotFuse(g, nodes);
   }
 
-  bool acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape, const Shape& strides) const override {
+  bool acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape,
+                      const Shape& strides) const override {
     if (g.node(node).kind == Node::Kind::Operator) return kernels_.acceptsStrides(g, node, input, shape, strides);
     return true; // loop kernels read through any strides
   }
 
-  bool writesStrides(const Graph& g, int32_t node, int result, const Shape& shape, const Shape& strides) const override {
+  bool writesStrides(const Graph& g, int32_t node, int result, const Shape& shape,
+                     const Shape& strides) const override {
     const Node& n = g.node(node);
     if (n.kind == Node::Kind::Operator) return kernels_.writesStrides(g, node, result, shape, strides);
     if (n.kind != Node::Kind::Primitive || n.op == Symbol("reshape") || n.op == Symbol("relayout")) return false;
@@ -90,12 +92,19 @@ public:
       TG_RETURN_IF_ERROR(compilePeakKernel(*s, target_, &texts.stages).status());
     }
     switch (stage) {
-    case Stage::Schedule: return texts.schedule;
-    case Stage::Tile: return texts.tile;
-    case Stage::Mlir: return texts.stages.mlir;
-    case Stage::Llvm: return texts.stages.llvm;
-    case Stage::Asm: return texts.stages.assembly;
-    default: return invalid("stage {} is not the compiler's; ask for schedule, tile, mlir, llvm or asm", kStages[static_cast<int>(stage)].name);
+    case Stage::Schedule:
+      return texts.schedule;
+    case Stage::Tile:
+      return texts.tile;
+    case Stage::Mlir:
+      return texts.stages.mlir;
+    case Stage::Llvm:
+      return texts.stages.llvm;
+    case Stage::Asm:
+      return texts.stages.assembly;
+    default:
+      return invalid("stage {} is not the compiler's; ask for schedule, tile, mlir, llvm or asm",
+                     kStages[static_cast<int>(stage)].name);
     }
   }
 
@@ -123,7 +132,8 @@ StatusOr<Stage> parseStage(std::string_view text) {
 }
 
 StatusOr<std::unique_ptr<Compiler>> Compiler::create(Target target, std::shared_ptr<const OperatorLibrary> library) {
-  if (target.vectorBytes < 16) return invalid("target {} has vectors of {} bytes; at least 16 are needed", target.name, target.vectorBytes);
+  if (target.vectorBytes < 16)
+    return invalid("target {} has vectors of {} bytes; at least 16 are needed", target.name, target.vectorBytes);
   return std::make_unique<MlirCompiler>(std::move(target), std::move(library));
 }
 

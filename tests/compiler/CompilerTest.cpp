@@ -38,7 +38,8 @@ Value softmax(Graph& g, Value x) {
 
 Group groupOf(Graph body, std::initializer_list<Value> outputs) {
   Group group{std::move(body), {}, {}, "test"};
-  for (const Graph::Input& i : group.body.inputs()) group.inputLayouts.push_back(Layout::rowMajor(group.body.node(i.node).results[0].shape));
+  for (const Graph::Input& i : group.body.inputs())
+    group.inputLayouts.push_back(Layout::rowMajor(group.body.node(i.node).results[0].shape));
   for (Value v : outputs) {
     group.body.outputs().push_back(v);
     group.outputLayouts.push_back(Layout::rowMajor(group.body.typeOf(v).shape));
@@ -61,7 +62,8 @@ Group softmaxGroup(DType d, int64_t rows, int64_t cols) {
 
 TEST(Compiler, StagesAreNamedAndUnknownOnesRefused) {
   EXPECT_EQ(*parseStage("tile"), Stage::Tile);
-  EXPECT_THAT(std::string(message(parseStage("tiles").status())), HasSubstr("stages are source, pattern, graph, schedule, tile, mlir, llvm, asm"));
+  EXPECT_THAT(std::string(message(parseStage("tiles").status())),
+              HasSubstr("stages are source, pattern, graph, schedule, tile, mlir, llvm, asm"));
 }
 
 TEST(Compiler, EveryStageShowsSomethingElse) {

@@ -25,10 +25,15 @@ StatusOr<tg_cpu_kernel_fn> kernelOf(const KernelSource& source, const Target& ta
     std::string tile;
     StageTexts texts;
     const char* dump = std::getenv("TEGULA_TEST_DUMP"); // folder for the texts of every stage
-    TG_ASSIGN_OR_RETURN(it->second.image, loop::compile(dynamic_cast<const loop::LoopSource&>(source), target, dump ? &tile : nullptr, dump ? &texts : nullptr));
+    TG_ASSIGN_OR_RETURN(it->second.image, loop::compile(dynamic_cast<const loop::LoopSource&>(source), target,
+                                                        dump ? &tile : nullptr, dump ? &texts : nullptr));
     if (dump)
-      for (auto [stage, text] : std::initializer_list<std::pair<const char*, const std::string*>>{
-               {"key", &source.key}, {"tile", &tile}, {"mlir", &texts.mlir}, {"llvm", &texts.llvm}, {"asm", &texts.assembly}})
+      for (auto [stage, text] :
+           std::initializer_list<std::pair<const char*, const std::string*>>{{"key", &source.key},
+                                                                             {"tile", &tile},
+                                                                             {"mlir", &texts.mlir},
+                                                                             {"llvm", &texts.llvm},
+                                                                             {"asm", &texts.assembly}})
         std::ofstream(fmt::format("{}/{}-{}.{}", dump, cache.size(), source.name, stage)) << *text;
     it->second.mapped = std::make_unique<MappedImage>(it->second.image.bytes);
   }
@@ -59,9 +64,12 @@ HostArray randomArray(DType d, const Shape& shape, uint32_t seed, int64_t low, i
   HostArray a = HostArray::zeros(d, shape);
   std::mt19937 random(seed);
   for (int64_t i = 0; i < a.elements(); ++i) {
-    if (isFloat(d)) a.set(i, static_cast<double>(random()) / 4294967296.0 * 4 - 2);
-    else if (d == DType::Bool) a.setInt(i, random() & 1);
-    else a.setInt(i, low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low)));
+    if (isFloat(d))
+      a.set(i, static_cast<double>(random()) / 4294967296.0 * 4 - 2);
+    else if (d == DType::Bool)
+      a.setInt(i, random() & 1);
+    else
+      a.setInt(i, low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low)));
   }
   return a;
 }
@@ -78,10 +86,14 @@ Value broadcastTo(GraphBuilder& b, Value x, const Shape& shape, const Shape& axe
 
 double roundoff(DType d) {
   switch (d) {
-  case DType::BF16: return std::ldexp(1, -8);
-  case DType::F16: return std::ldexp(1, -11);
-  case DType::F64: return std::ldexp(1, -53);
-  default: return std::ldexp(1, -24);
+  case DType::BF16:
+    return std::ldexp(1, -8);
+  case DType::F16:
+    return std::ldexp(1, -11);
+  case DType::F64:
+    return std::ldexp(1, -53);
+  default:
+    return std::ldexp(1, -24);
   }
 }
 
@@ -103,8 +115,8 @@ Group makeGroup(const LoopCase& c) {
 namespace {
 
 /// Runs a group whose results have these types in memory.
-StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group, std::span<const TensorType> types, const Target& target, Calls calls,
-                                          loop::AxisMemory* memory = nullptr) {
+StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group, std::span<const TensorType> types,
+                                          const Target& target, Calls calls, loop::AxisMemory* memory = nullptr) {
   loop::AxisMemory fresh;
   TG_ASSIGN_OR_RETURN(GroupSchedule schedule, loop::schedule(group, target, memory ? *memory : fresh));
   auto flush = calls == Calls::Whole ? GuardedBuffer::Flush::End : GuardedBuffer::Flush::Begin;
@@ -116,17 +128,21 @@ StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group,
   for (const TensorType& t : types) outputs.push_back(std::make_unique<GuardedBuffer>(t.sizeBytes(), flush));
   for (int64_t bytes : schedule.temporaryBytes) temporaries.push_back(std::make_unique<GuardedBuffer>(bytes, flush));
   auto outputAt = [&](size_t i) {
-    return c.inPlace.empty() || c.inPlace[i] < 0 ? outputs[i]->data() : inputs[static_cast<size_t>(c.inPlace[i])]->data();
+    return c.inPlace.empty() || c.inPlace[i] < 0 ? outputs[i]->data()
+                                                 : inputs[static_cast<size_t>(c.inPlace[i])]->data();
   };
   for (const GroupDispatch& d : schedule.dispatches) {
     TG_ASSIGN_OR_RETURN(tg_cpu_kernel_fn kernel, kernelOf(*d.kernel, target));
     std::vector<void*> bindings;
     for (OperandRef ref : d.bindings) {
       auto i = static_cast<size_t>(ref.index);
-      bindings.push_back(ref.kind == OperandRef::Kind::Input ? inputs[i]->data() : ref.kind == OperandRef::Kind::Output ? outputAt(i) : temporaries[i]->data());
+      bindings.push_back(ref.kind == OperandRef::Kind::Input    ? inputs[i]->data()
+                         : ref.kind == OperandRef::Kind::Output ? outputAt(i)
+                                                                : temporaries[i]->data());
     }
     GuardedBuffer scratch(d.scratchBytes, GuardedBuffer::Flush::Begin);
-    if (calls == Calls::Whole) kernel(bindings.data(), d.scalars.data(), 0, d.items, scratch.data());
+    if (calls == Calls::Whole)
+      kernel(bindings.data(), d.scalars.data(), 0, d.items, scratch.data());
     else
       for (int64_t i = d.items - 1; i >= 0; --i) kernel(bindings.data(), d.scalars.data(), i, i + 1, scratch.data());
   }
@@ -141,7 +157,8 @@ StatusOr<std::vector<HostArray>> runGroup(const LoopCase& c, const Group& group,
 
 } // namespace
 
-StatusOr<std::vector<HostArray>> runLoops(const LoopCase& c, const Target& target, Calls calls, loop::AxisMemory* memory) {
+StatusOr<std::vector<HostArray>> runLoops(const LoopCase& c, const Target& target, Calls calls,
+                                          loop::AxisMemory* memory) {
   Group group = makeGroup(c);
   std::vector<TensorType> types;
   for (Value v : group.body.outputs()) types.push_back(group.body.typeOf(v));
@@ -151,7 +168,9 @@ StatusOr<std::vector<HostArray>> runLoops(const LoopCase& c, const Target& targe
 StatusOr<HostArray> runRelayout(const LoopCase& c, const Target& target, int64_t elements) {
   Group group = makeGroup(c);
   const Attributes& attrs = group.body.nodes().back().attrs;
-  group.outputLayouts[0] = Layout::blocked(static_cast<int>(attrs.getInt("panel_axis")), static_cast<int>(attrs.getInt("panel")), static_cast<int>(attrs.getInt("pair")));
+  group.outputLayouts[0] =
+      Layout::blocked(static_cast<int>(attrs.getInt("panel_axis")), static_cast<int>(attrs.getInt("panel")),
+                      static_cast<int>(attrs.getInt("pair")));
   TensorType packed{group.body.typeOf(group.body.outputs()[0]).dtype, {elements}};
   TG_ASSIGN_OR_RETURN(std::vector<HostArray> results, runGroup(c, group, {&packed, 1}, target, Calls::Whole));
   return results[0];
@@ -175,7 +194,9 @@ std::string difference(const HostArray& got, const HostArray& want, double relat
     } else {
       same = got.getInt(i) == want.getInt(i);
     }
-    if (!same) return fmt::format("element {} of {}: got {}, want {} (within {})", i, got.elements(), got.get(i), want.get(i), relative);
+    if (!same)
+      return fmt::format("element {} of {}: got {}, want {} (within {})", i, got.elements(), got.get(i), want.get(i),
+                         relative);
   }
   return "";
 }
@@ -194,7 +215,8 @@ void expectLoops(const LoopCase& c, double relative, std::string_view line) {
       std::string why = difference((*got)[i], want->outputs[i], relative);
       EXPECT_EQ(why, "") << line << " on " << target.name << ", result " << i;
       auto a = (*got)[i].bytes(), b = (*single)[i].bytes();
-      EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << line << " on " << target.name << ": depends on how items are called";
+      EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()))
+          << line << " on " << target.name << ": depends on how items are called";
     }
   }
 }

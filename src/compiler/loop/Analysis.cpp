@@ -28,7 +28,8 @@ public:
       inputIndex_[v.node] = static_cast<int>(i);
     }
     for (size_t n = 0; n < body_.nodes().size(); ++n)
-      if (body_.node(static_cast<int32_t>(n)).kind != Node::Kind::Input) TG_RETURN_IF_ERROR(visit(static_cast<int32_t>(n)));
+      if (body_.node(static_cast<int32_t>(n)).kind != Node::Kind::Input)
+        TG_RETURN_IF_ERROR(visit(static_cast<int32_t>(n)));
     for (size_t i = 0; i < body_.outputs().size(); ++i) TG_RETURN_IF_ERROR(storeOutput(i));
     return draft_.finish();
   }
@@ -75,17 +76,27 @@ private:
     const Primitive* primitive = findPrimitive(node.op);
     if (!primitive) return unsupported("there is no primitive {}", node.op.text());
     switch (primitive->kind) {
-    case PrimitiveKind::Elementwise: return elementwise(n, node);
-    case PrimitiveKind::Broadcast: return broadcast(n, node);
-    case PrimitiveKind::Reduce: return reduce(n, node);
-    case PrimitiveKind::Contract: return node.op == Symbol("contract") ? contract(n, node) : convolution(n, node);
-    case PrimitiveKind::View: return view(n, node);
-    case PrimitiveKind::Gather: return gather(n, node);
-    case PrimitiveKind::Source: return source(n, node);
-    case PrimitiveKind::Ordered: return ordered(n, node);
-    case PrimitiveKind::Relayout: return relayout(n, node);
+    case PrimitiveKind::Elementwise:
+      return elementwise(n, node);
+    case PrimitiveKind::Broadcast:
+      return broadcast(n, node);
+    case PrimitiveKind::Reduce:
+      return reduce(n, node);
+    case PrimitiveKind::Contract:
+      return node.op == Symbol("contract") ? contract(n, node) : convolution(n, node);
+    case PrimitiveKind::View:
+      return view(n, node);
+    case PrimitiveKind::Gather:
+      return gather(n, node);
+    case PrimitiveKind::Source:
+      return source(n, node);
+    case PrimitiveKind::Ordered:
+      return ordered(n, node);
+    case PrimitiveKind::Relayout:
+      return relayout(n, node);
     case PrimitiveKind::Move:
-    case PrimitiveKind::Scatter: break;
+    case PrimitiveKind::Scatter:
+      break;
     }
     return unsupported("{} inside a larger group", node.op.text());
   }
@@ -98,7 +109,8 @@ private:
     }
     std::vector<int> dims = entries_.at(node.inputs[0]).dims;
     DType dtype = node.results[0].dtype;
-    bool isCopy = node.op == Symbol("stop_gradient") || (node.op == Symbol("cast") && draft_.dtypeOf(inputs[0]) == dtype);
+    bool isCopy =
+        node.op == Symbol("stop_gradient") || (node.op == Symbol("cast") && draft_.dtypeOf(inputs[0]) == dtype);
     define(n, isCopy ? inputs[0] : draft_.map(node.op, std::move(inputs), dtype), std::move(dims));
     return OkStatus();
   }
@@ -108,8 +120,10 @@ private:
     const Shape& axes = node.attrs.getInts("axes");
     for (size_t i = 0; i < from.size(); ++i) {
       int d = to[static_cast<size_t>(axes[static_cast<int>(i)])];
-      if (draft_.dims.extentOf(from[i]) == draft_.dims.extentOf(d)) draft_.dims.unify(from[i], d);
-      else draft_.dims.makePoint(from[i]);
+      if (draft_.dims.extentOf(from[i]) == draft_.dims.extentOf(d))
+        draft_.dims.unify(from[i], d);
+      else
+        draft_.dims.makePoint(from[i]);
     }
     define(n, use(node.inputs[0]), std::move(to));
     return OkStatus();
@@ -160,7 +174,8 @@ private:
     };
     appendFree(a, at.getInts("batch_a"), at.getInts("contract_a"));
     appendFree(b, at.getInts("batch_b"), at.getInts("contract_b"));
-    define(n, sumOfProducts(use(node.inputs[0]), use(node.inputs[1]), std::move(folded), node.results[0].dtype), std::move(dims));
+    define(n, sumOfProducts(use(node.inputs[0]), use(node.inputs[1]), std::move(folded), node.results[0].dtype),
+           std::move(dims));
     return OkStatus();
   }
 
@@ -201,7 +216,8 @@ private:
     } else if (layout.kind != Layout::Kind::Strided) {
       return unsupported("loop kernels write strided results; output {} is {}", index, toString(layout));
     }
-    for (size_t i = 0; i < entry.dims.size(); ++i) operand.dims.push_back({entry.dims[i], strides[static_cast<int>(i)]});
+    for (size_t i = 0; i < entry.dims.size(); ++i)
+      operand.dims.push_back({entry.dims[i], strides[static_cast<int>(i)]});
     if (auto place = placed_.find(v); place != placed_.end()) {
       // A subscript stands for the dimension that the value is sorted along.
       auto [dimension, position, extent] = place->second;
@@ -323,8 +339,8 @@ Status Analyser::ordered(int32_t n, const Node& node) {
   return OkStatus();
 }
 
-/// The first index whose element is the extreme: a fold for the extreme, then a fold of the indices that have it. NaN passes
-/// the first fold; if there is one, nothing equals the extreme and the first NaN is meant.
+/// The first index whose element is the extreme: a fold for the extreme, then a fold of the indices that have it. NaN
+/// passes the first fold; if there is one, nothing equals the extreme and the first NaN is meant.
 Status Analyser::argExtreme(int32_t n, const Node& node) {
   bool isMax = node.op == Symbol("arg_max");
   Shape axes{node.attrs.getInt("axis")};
@@ -334,7 +350,8 @@ Status Analyser::argExtreme(int32_t n, const Node& node) {
   DType dtype = accumulatorType(draft_.dtypeOf(x));
   int extreme = draft_.cast(draft_.reduce(isMax ? "max" : "min", x, folded, dtype), draft_.dtypeOf(x));
   int matches = draft_.map("equal", {x, extreme}, DType::Bool);
-  if (isFloat(dtype)) matches = draft_.map("logical_or", {matches, draft_.map("is_nan", {x}, DType::Bool)}, DType::Bool);
+  if (isFloat(dtype))
+    matches = draft_.map("logical_or", {matches, draft_.map("is_nan", {x}, DType::Bool)}, DType::Bool);
   int index = draft_.number({{from[static_cast<size_t>(axes[0])], 1}});
   int none = draft_.constant(DType::I64, 0, std::numeric_limits<int64_t>::max());
   int candidate = draft_.map("select", {matches, index, none}, DType::I64);
@@ -352,7 +369,8 @@ Status Analyser::sort(int32_t n, const Node& node) {
   others[axis] = draft_.dims.add(shapeOf(x)[static_cast<int>(axis)]);
   int mine = use(x), other = draft_.load(operandOf(x, others));
   auto logic = [&](Symbol fn, std::vector<int> in) { return draft_.map(fn, std::move(in), DType::Bool); };
-  int before = descending ? logic("less", {mine, other}) : logic("less", {other, mine}), ties = logic("equal", {mine, other});
+  int before = descending ? logic("less", {mine, other}) : logic("less", {other, mine}),
+      ties = logic("equal", {mine, other});
   if (isFloat(dtypeOf(x))) {
     int nan = logic("is_nan", {mine}), otherNan = logic("is_nan", {other});
     before = logic("logical_or", {before, logic("logical_and", {nan, logic("logical_not", {otherNan})})});
@@ -372,7 +390,8 @@ Status Analyser::sort(int32_t n, const Node& node) {
 Status Analyser::convolution(int32_t n, const Node& node) {
   Value x = node.inputs[0], w = node.inputs[1];
   if (!isInput(x)) return unsupported("convolution of a value computed in the same group");
-  const Shape &strides = node.attrs.getInts("strides"), &low = node.attrs.getInts("pad_low"), &dilation = node.attrs.getInts("dilation");
+  const Shape &strides = node.attrs.getInts("strides"), &low = node.attrs.getInts("pad_low"),
+              &dilation = node.attrs.getInts("dilation");
   std::vector<int> image = entries_.at(x).dims, taps = entries_.at(w).dims, dims = fresh(node.results[0].shape);
   draft_.dims.unify(dims[0], image[0]);
   draft_.dims.unify(dims[1], taps[0]);
@@ -401,8 +420,8 @@ Status Analyser::convolution(int32_t n, const Node& node) {
   return OkStatus();
 }
 
-/// Packing into panels (tensor/Layout.h): the result's memory is walked in order, [..., panels, blocks, panel, pair], and every
-/// place reads its element or 0 past the edge.
+/// Packing into panels (tensor/Layout.h): the result's memory is walked in order, [..., panels, blocks, panel, pair],
+/// and every place reads its element or 0 past the edge.
 Status Analyser::relayout(int32_t n, const Node& node) {
   Value x = node.inputs[0];
   if (!isInput(x)) return unsupported("relayout of a value computed in the same group");

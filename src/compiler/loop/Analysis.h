@@ -1,6 +1,6 @@
 // From a fusion group to loop problems: axes are found by unifying the dimensions of the body's values, operation by
-// operation. Two dimensions are one axis because an operation pairs them, never because their extents happen to agree, so a
-// group has the same kernel at other extents.
+// operation. Two dimensions are one axis because an operation pairs them, never because their extents happen to agree,
+// so a group has the same kernel at other extents.
 //
 // A dimension of extent 1 that a broadcast repeats, or that a reduction keeps, has no axis at all.
 #pragma once
@@ -82,9 +82,8 @@ private:
 /// f32 for bf16 and f16, else the type itself: what sums are kept in.
 DType accumulatorType(DType);
 
-/// Analyses a body of primitives (everything but pad, concatenate, scatter_add and scatter_elements_add, which are several
-/// dispatches: Move.h, Scatter.h).
-/// Fails: (Unimplemented) saying which primitive or layout has no loop kernel.
+/// Analyses a body of primitives (everything but pad, concatenate, scatter_add and scatter_elements_add, which are
+/// several dispatches: Move.h, Scatter.h). Fails: (Unimplemented) saying which primitive or layout has no loop kernel.
 StatusOr<LoopProblem> analyse(const Group&);
 
 } // namespace tegula::loop

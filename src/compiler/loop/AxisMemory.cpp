@@ -53,7 +53,8 @@ std::optional<LoopInstance> AxisMemory::adapt(const LoopInstance& instance, cons
     int64_t extentA = at.extents[a], extentB = at.extents[b];
     for (OperandInstance& o : at.operands) {
       int64_t merged = extentB == 1 ? o.strides[a] : o.strides[b];
-      if (extentA != 1 && extentB != 1 && o.strides[a] != o.strides[b] * std::max<int64_t>(extentB, 1)) return std::nullopt;
+      if (extentA != 1 && extentB != 1 && o.strides[a] != o.strides[b] * std::max<int64_t>(extentB, 1))
+        return std::nullopt;
       o.strides[a] = merged;
       o.strides.erase(o.strides.begin() + inner);
     }
@@ -62,7 +63,8 @@ std::optional<LoopInstance> AxisMemory::adapt(const LoopInstance& instance, cons
   }
   for (size_t o = 0; o < at.operands.size(); ++o)
     for (size_t a = 0; a < at.extents.size(); ++a)
-      if (r.kernel.operands[o].strides[a] == StrideClass::Unit && at.operands[o].strides[a] != 1 && at.extents[a] != 1) return std::nullopt;
+      if (r.kernel.operands[o].strides[a] == StrideClass::Unit && at.operands[o].strides[a] != 1 && at.extents[a] != 1)
+        return std::nullopt;
   return at;
 }
 

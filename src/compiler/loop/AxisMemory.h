@@ -1,11 +1,10 @@
 // Which axes were merged before, so that extents of 1 do not make a kernel of their own.
 //
-// Collapsing looks at strides, and an axis of extent 1 can have any: at a batch or a length of 1 axes merge that do not merge
-// otherwise. Such an instance can run the kernel of the general one (its trivial axis just has one step). The memory keeps, by
-// structure, the collapsed kernels seen so far, and an instance that one of them can compute takes it.
-// Values do not depend on what was seen: kernels with several folded axes that have more than one step, and full reductions,
-// are always collapsed anew.
-// Threads: may be used from several at once.
+// Collapsing looks at strides, and an axis of extent 1 can have any: at a batch or a length of 1 axes merge that do not
+// merge otherwise. Such an instance can run the kernel of the general one (its trivial axis just has one step). The
+// memory keeps, by structure, the collapsed kernels seen so far, and an instance that one of them can compute takes it.
+// Values do not depend on what was seen: kernels with several folded axes that have more than one step, and full
+// reductions, are always collapsed anew. Threads: may be used from several at once.
 #pragma once
 
 #include "absl/container/flat_hash_map.h"

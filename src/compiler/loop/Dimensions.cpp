@@ -131,10 +131,15 @@ StatusOr<LoopProblem> DraftKernel::finish() {
     for (const auto& d : o.dims) visit(d.dimension);
   for (const auto& list : folded_)
     for (int d : list) visit(d);
-  if (kernel.axes > kMaxAxes) return unsupported("the group has {} iteration axes; at most {} fit a kernel", kernel.axes, kMaxAxes);
+  if (kernel.axes > kMaxAxes)
+    return unsupported("the group has {} iteration axes; at most {} fit a kernel", kernel.axes, kMaxAxes);
 
   for (DraftOperand& draft : operands) {
-    Operand operand{draft.role, draft.dtype, std::vector<StrideClass>(static_cast<size_t>(kernel.axes), StrideClass::Absent), {}, false};
+    Operand operand{draft.role,
+                    draft.dtype,
+                    std::vector<StrideClass>(static_cast<size_t>(kernel.axes), StrideClass::Absent),
+                    {},
+                    false};
     OperandInstance instance{draft.ref, draft.offset, std::vector<int64_t>(static_cast<size_t>(kernel.axes), 0), {}};
     for (const auto& d : draft.dims) {
       int axis = axisOf[static_cast<size_t>(dims.rootOf(d.dimension))];

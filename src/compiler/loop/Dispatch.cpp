@@ -59,7 +59,8 @@ Items divide(const LoopProblem& p, const Target& target) {
 } // namespace
 
 int64_t splitChunk(const LoopProblem& p) {
-  constexpr int64_t kChunkPoints = 16384; // value-changing; sums of 64 KiB of f32: long enough to hide a dispatch's overhead
+  constexpr int64_t kChunkPoints =
+      16384; // value-changing; sums of 64 KiB of f32: long enough to hide a dispatch's overhead
   AxisSet inner = p.kernel.sequentialAxes() & ~axisBit(p.kernel.splitAxis);
   return std::max<int64_t>(kChunkPoints / std::max<int64_t>(points(p, inner), 1), 1);
 }

@@ -11,8 +11,8 @@ struct LoopSource : KernelSource {
   LoopKernel kernel;
 };
 
-/// Places of the scalars of a kernel. Work item i is block i / chunks of rows (points of the item axes but the vector axis)
-/// and chunk i % chunks of the vector axis; with Template::Split it is a chunk of the split axis.
+/// Places of the scalars of a kernel. Work item i is block i / chunks of rows (points of the item axes but the vector
+/// axis) and chunk i % chunks of the vector axis; with Template::Split it is a chunk of the split axis.
 class ScalarSlots {
 public:
   explicit ScalarSlots(const LoopKernel&);
@@ -24,7 +24,9 @@ public:
   int parameter(int i) const { return axes_ + 4 + i; }
   int offset(int operand) const { return operands_[static_cast<size_t>(operand)].offset; }
   /// Requires: a stride that is not pinned.
-  int stride(int operand, int axis) const { return operands_[static_cast<size_t>(operand)].strides[static_cast<size_t>(axis)]; }
+  int stride(int operand, int axis) const {
+    return operands_[static_cast<size_t>(operand)].strides[static_cast<size_t>(axis)];
+  }
   int subscriptStride(int operand, int i) const { return operands_[static_cast<size_t>(operand)].subscripts + 2 * i; }
   int subscriptExtent(int operand, int i) const { return subscriptStride(operand, i) + 1; }
   int count() const { return count_; }

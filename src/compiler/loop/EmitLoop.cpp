@@ -131,8 +131,10 @@ void LoopEmitter::emitStoreLeaf(ArrayRef<Store> stores) {
   SmallVector<V> tiles;
   for (const Store& s : stores) tiles.push_back(eval(s.value));
   for (auto [s, tileValue] : llvm::zip(stores, tiles)) {
-    if (s.accumulate) emitAccumulate(s);
-    else store(s.operand, tileValue, place(s.operand));
+    if (s.accumulate)
+      emitAccumulate(s);
+    else
+      store(s.operand, tileValue, place(s.operand));
   }
 }
 
@@ -145,7 +147,8 @@ void LoopEmitter::emitAccumulate(const Store& s) {
   bool moves = isWide(o.axes());
   int64_t width = moves ? width_ : 1;
   V at = moves ? at_[static_cast<size_t>(k_.vectorAxis)] : index(0), window = view(s.operand, p.offset);
-  V old = tile::LoadOp::create(b_, loc_, tileType(o.dtype, width), window, index(0), at, V{}, moves ? extent_ : V{}, V{}, FloatAttr{});
+  V old = tile::LoadOp::create(b_, loc_, tileType(o.dtype, width), window, index(0), at, V{}, moves ? extent_ : V{},
+                               V{}, FloatAttr{});
   tile::StoreOp::create(b_, loc_, map("add", {old, addend}, o.dtype, width), window, index(0), at);
 }
 

@@ -12,7 +12,8 @@ using Vs = LoopEmitter::Vs;
 void LoopEmitter::collectReady(int value, SmallVectorImpl<int>& ready) {
   if (known(value)) return;
   const Instruction& i = k_.body[static_cast<size_t>(value)];
-  if (i.kind == Instruction::Kind::Reduce && (i.axes & ~bound_) == 0 && !llvm::is_contained(ready, value)) ready.push_back(value);
+  if (i.kind == Instruction::Kind::Reduce && (i.axes & ~bound_) == 0 && !llvm::is_contained(ready, value))
+    ready.push_back(value);
   for (int input : i.inputs) collectReady(input, ready);
   if (i.kind == Instruction::Kind::Load)
     for (int s : k_.operands[static_cast<size_t>(i.operand)].subscripts) collectReady(s, ready);
@@ -42,7 +43,8 @@ void LoopEmitter::prepare(ArrayRef<int> targets) {
     AxisSet folded = k_.body[static_cast<size_t>(first)].folded;
     SmallVector<int> together;
     for (int v : ready)
-      if (level(v) == level(first) && k_.body[static_cast<size_t>(v)].folded == folded && wide(v) == wide(first)) together.push_back(v);
+      if (level(v) == level(first) && k_.body[static_cast<size_t>(v)].folded == folded && wide(v) == wide(first))
+        together.push_back(v);
     llvm::sort(together);
     emitReductions(together);
   }
@@ -66,7 +68,8 @@ Vs LoopEmitter::neutrals(ArrayRef<int> values, int64_t width) {
   for (int v : values) {
     const Instruction& i = k_.body[static_cast<size_t>(v)];
     std::string_view kind = i.fn.text();
-    result.push_back(tile::NeutralOp::create(b_, loc_, tileType(i.dtype, width), b_.getStringAttr(StringRef(kind.data(), kind.size())),
+    result.push_back(tile::NeutralOp::create(b_, loc_, tileType(i.dtype, width),
+                                             b_.getStringAttr(StringRef(kind.data(), kind.size())),
                                              width > 1 ? extent_ : V{})); // of the parallel tile that is being computed
   }
   return result;
@@ -74,7 +77,8 @@ Vs LoopEmitter::neutrals(ArrayRef<int> values, int64_t width) {
 
 V LoopEmitter::accumulate(int value, V acc, V x) {
   std::string_view kind = k_.body[static_cast<size_t>(value)].fn.text();
-  return tile::AccumulateOp::create(b_, loc_, acc.getType(), b_.getStringAttr(StringRef(kind.data(), kind.size())), acc, x);
+  return tile::AccumulateOp::create(b_, loc_, acc.getType(), b_.getStringAttr(StringRef(kind.data(), kind.size())), acc,
+                                    x);
 }
 
 std::pair<V, V> LoopEmitter::rangeOf(int axis) {
@@ -102,14 +106,16 @@ Vs LoopEmitter::reduceOver(ArrayRef<int> axes, ArrayRef<int> values) {
     Scope scope(*this);
     bind(axis, loop.getInductionVar());
     Vs inner = reduceOver(axes.drop_front(), values), next;
-    for (size_t i = 0; i < values.size(); ++i) next.push_back(accumulate(values[i], loop.getRegionIterArg(static_cast<unsigned>(i)), inner[i]));
+    for (size_t i = 0; i < values.size(); ++i)
+      next.push_back(accumulate(values[i], loop.getRegionIterArg(static_cast<unsigned>(i)), inner[i]));
     scf::YieldOp::create(b_, loc_, next);
   }
   b_.setInsertionPointAfter(loop);
   return Vs(loop.getResults());
 }
 
-Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width, function_ref<void(V)> bindAt) {
+Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width,
+                            function_ref<void(V)> bindAt) {
   SmallVector<int> inputs = inputsOf(values);
   V block = index(step * k_.schedule.blockTiles);
   Vs outerStart = neutrals(values, width);
@@ -131,7 +137,8 @@ Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int6
   b_.setInsertionPointAfter(inner);
   Vs sums;
   for (size_t i = 0; i < values.size(); ++i)
-    sums.push_back(accumulate(values[i], outer.getRegionIterArg(static_cast<unsigned>(i)), inner.getResult(static_cast<unsigned>(i))));
+    sums.push_back(accumulate(values[i], outer.getRegionIterArg(static_cast<unsigned>(i)),
+                              inner.getResult(static_cast<unsigned>(i))));
   scf::YieldOp::create(b_, loc_, sums);
   b_.setInsertionPointAfter(outer);
   return Vs(outer.getResults());
@@ -158,7 +165,9 @@ Vs LoopEmitter::reduceAlongVector(ArrayRef<int> values) {
     const Instruction& in = k_.body[static_cast<size_t>(values[i])];
     std::string_view kind = in.fn.text();
     auto fold = [&](V t) {
-      return tile::ReduceOp::create(b_, loc_, tileType(in.dtype, 1), b_.getStringAttr(StringRef(kind.data(), kind.size())), 1, t).getResult();
+      return tile::ReduceOp::create(b_, loc_, tileType(in.dtype, 1),
+                                    b_.getStringAttr(StringRef(kind.data(), kind.size())), 1, t)
+          .getResult();
     };
     results.push_back(accumulate(values[i], fold(main[i]), fold(rest[i])));
   }

@@ -76,7 +76,8 @@ V LoopEmitter::widen(V tileValue) {
   if (type.getCols() == width_) return tileValue;
   Type element = type.getElementType();
   V element0 = tile::ExtractOp::create(b_, loc_, tile::registerType(element), tileValue, 0, 0);
-  return tile::SplatOp::create(b_, loc_, tile::TileType::get(b_.getContext(), 1, width_, element), element0, V{}, extent_);
+  return tile::SplatOp::create(b_, loc_, tile::TileType::get(b_.getContext(), 1, width_, element), element0, V{},
+                               extent_);
 }
 
 V LoopEmitter::eval(int value) {
@@ -86,8 +87,11 @@ V LoopEmitter::eval(int value) {
   switch (i.kind) {
   case Instruction::Kind::Constant: {
     Type scalarType = tile::registerType(tile::elementType(b_.getContext(), i.dtype));
-    TypedAttr attribute = isFloat(i.dtype) ? TypedAttr(b_.getFloatAttr(scalarType, i.number))
-                                           : TypedAttr(IntegerAttr::get(scalarType, APInt(64, static_cast<uint64_t>(i.integer)).trunc(scalarType.getIntOrFloatBitWidth())));
+    TypedAttr attribute =
+        isFloat(i.dtype)
+            ? TypedAttr(b_.getFloatAttr(scalarType, i.number))
+            : TypedAttr(IntegerAttr::get(
+                  scalarType, APInt(64, static_cast<uint64_t>(i.integer)).trunc(scalarType.getIntOrFloatBitWidth())));
     V constant = arith::ConstantOp::create(b_, loc_, attribute);
     result = splat(constant, i.dtype, 1);
     // A constant has every bit of f32; the narrow types hold it rounded.
@@ -95,8 +99,12 @@ V LoopEmitter::eval(int value) {
       result = map("cast", {splat(constant, DType::F32, 1)}, i.dtype, 1);
     break;
   }
-  case Instruction::Kind::Parameter: result = splat(scalar(slots_.parameter(static_cast<int>(i.integer))), DType::I64, 1); break;
-  case Instruction::Kind::Load: result = k_.operands[static_cast<size_t>(i.operand)].role == Operand::Role::Number ? emitNumber(i) : emitLoad(i); break;
+  case Instruction::Kind::Parameter:
+    result = splat(scalar(slots_.parameter(static_cast<int>(i.integer))), DType::I64, 1);
+    break;
+  case Instruction::Kind::Load:
+    result = k_.operands[static_cast<size_t>(i.operand)].role == Operand::Role::Number ? emitNumber(i) : emitLoad(i);
+    break;
   case Instruction::Kind::Map: {
     SmallVector<V> inputs;
     for (int input : i.inputs) inputs.push_back(eval(input));
@@ -105,7 +113,8 @@ V LoopEmitter::eval(int value) {
     break;
   }
   case Instruction::Kind::Reduce:
-  case Instruction::Kind::Scan: assert(false && "reductions are prepared before they are used");
+  case Instruction::Kind::Scan:
+    assert(false && "reductions are prepared before they are used");
   }
   known_.back()[value] = result;
   return result;
@@ -127,7 +136,8 @@ LoopEmitter::Place LoopEmitter::place(int operand) {
       continue;
     }
     V position = tile::ExtractOp::create(b_, loc_, b_.getIndexType(), at, 0, 0);
-    V inside = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ult, position, scalar(slots_.subscriptExtent(operand, s)));
+    V inside = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ult, position,
+                                     scalar(slots_.subscriptExtent(operand, s)));
     p.guard = p.guard ? arith::AndIOp::create(b_, loc_, p.guard, inside).getResult() : inside;
     p.offset = add(p.offset, mul(position, scalar(slots_.subscriptStride(operand, s))));
   }
@@ -139,8 +149,10 @@ V LoopEmitter::view(int operand, V offset) {
   StrideClass along = k_.vectorAxis < 0 ? StrideClass::Absent : o.strides[static_cast<size_t>(k_.vectorAxis)];
   bool unit = along == StrideClass::Unit;
   V stride = unit ? index(1) : along == StrideClass::Absent ? index(0) : scalar(slots_.stride(operand, k_.vectorAxis));
-  Type type = tile::ViewType::get(b_.getContext(), tile::elementType(b_.getContext(), o.dtype), unit ? tile::Unit::Col : tile::Unit::None);
-  return tile::ViewOp::create(b_, loc_, type, static_cast<uint64_t>(bindings_[static_cast<size_t>(operand)]), offset, index(0), stride);
+  Type type = tile::ViewType::get(b_.getContext(), tile::elementType(b_.getContext(), o.dtype),
+                                  unit ? tile::Unit::Col : tile::Unit::None);
+  return tile::ViewOp::create(b_, loc_, type, static_cast<uint64_t>(bindings_[static_cast<size_t>(operand)]), offset,
+                              index(0), stride);
 }
 
 V LoopEmitter::emitLoad(const Instruction& i) {
@@ -149,15 +161,16 @@ V LoopEmitter::emitLoad(const Instruction& i) {
   V window = view(i.operand, p.offset), zero = index(0);
   bool moves = isWide(o.axes());
   V at = moves ? at_[static_cast<size_t>(k_.vectorAxis)] : zero;
-  FloatAttr fill = b_.getF64FloatAttr(isFloat(i.dtype) ? i.number : static_cast<double>(static_cast<int64_t>(i.number)));
+  FloatAttr fill =
+      b_.getF64FloatAttr(isFloat(i.dtype) ? i.number : static_cast<double>(static_cast<int64_t>(i.number)));
   if (p.varying >= 0) {
     V by = eval(o.subscripts[static_cast<size_t>(p.varying)]);
     return tile::GatherOp::create(b_, loc_, tileType(i.dtype, width_), window, zero, at, by,
                                   scalar(slots_.subscriptStride(i.operand, p.varying)),
                                   scalar(slots_.subscriptExtent(i.operand, p.varying)), p.guard, fill);
   }
-  return tile::LoadOp::create(b_, loc_, tileType(i.dtype, moves ? width_ : 1), window, zero, at, V{}, moves ? extent_ : V{}, p.guard,
-                              p.guard ? fill : FloatAttr{});
+  return tile::LoadOp::create(b_, loc_, tileType(i.dtype, moves ? width_ : 1), window, zero, at, V{},
+                              moves ? extent_ : V{}, p.guard, p.guard ? fill : FloatAttr{});
 }
 
 V LoopEmitter::emitNumber(const Instruction& i) {

@@ -1,9 +1,10 @@
-// Which nodes may be one loop kernel. Correctness does not depend on these rules (the emitter computes any nest); speed does.
+// Which nodes may be one loop kernel. Correctness does not depend on these rules (the emitter computes any nest); speed
+// does.
 #include "compiler/loop/LoopGroups.h"
 
-#include "compiler/loop/Analysis.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "compiler/loop/Analysis.h"
 #include <algorithm>
 
 namespace tegula::loop {
@@ -16,12 +17,14 @@ using Roots = absl::flat_hash_set<int>;
 
 class GroupShape {
 public:
-  GroupShape(const Graph& g, std::span<const int32_t> nodes) : g_(g), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {}
+  GroupShape(const Graph& g, std::span<const int32_t> nodes)
+      : g_(g), nodes_(nodes), inside_(nodes.begin(), nodes.end()) {}
 
   std::string check() {
     for (int32_t n : nodes_)
       if (std::string why = add(n); !why.empty()) return why;
-    if (operands_.size() > kMaxOperands) return fmt::format("{} operands; at most {} in a group", operands_.size(), kMaxOperands);
+    if (operands_.size() > kMaxOperands)
+      return fmt::format("{} operands; at most {} in a group", operands_.size(), kMaxOperands);
     if (std::string why = checkFolds(); !why.empty()) return why;
     return checkResults();
   }
@@ -47,12 +50,19 @@ private:
     if (!primitive) return fmt::format("{} is not a primitive", node.op.text());
     for (Value v : node.inputs) dimsOf(v);
     switch (primitive->kind) {
-    case PrimitiveKind::Elementwise: return addElementwise(n, node);
-    case PrimitiveKind::Broadcast: return addBroadcast(n, node);
-    case PrimitiveKind::Reduce: return addReduce(n, node);
-    case PrimitiveKind::Source: values_[Value{n, 0}] = fresh(node.results[0].shape); return "";
-    case PrimitiveKind::Gather: return addGather(n, node);
-    default: return fmt::format("{} is a group of its own", node.op.text());
+    case PrimitiveKind::Elementwise:
+      return addElementwise(n, node);
+    case PrimitiveKind::Broadcast:
+      return addBroadcast(n, node);
+    case PrimitiveKind::Reduce:
+      return addReduce(n, node);
+    case PrimitiveKind::Source:
+      values_[Value{n, 0}] = fresh(node.results[0].shape);
+      return "";
+    case PrimitiveKind::Gather:
+      return addGather(n, node);
+    default:
+      return fmt::format("{} is a group of its own", node.op.text());
     }
   }
 
@@ -69,8 +79,10 @@ private:
     const Shape& axes = node.attrs.getInts("axes");
     for (size_t i = 0; i < from.size(); ++i) {
       int d = to[static_cast<size_t>(axes[static_cast<int>(i)])];
-      if (dims_.extentOf(from[i]) == dims_.extentOf(d)) dims_.unify(from[i], d);
-      else dims_.makePoint(from[i]);
+      if (dims_.extentOf(from[i]) == dims_.extentOf(d))
+        dims_.unify(from[i], d);
+      else
+        dims_.makePoint(from[i]);
     }
     values_[Value{n, 0}] = std::move(to);
     return "";
@@ -81,8 +93,10 @@ private:
     const Shape& axes = node.attrs.getInts("axes");
     bool keep = node.attrs.getBoolOr("keepdim", false);
     for (size_t i = 0; i < from.size(); ++i) {
-      if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end()) rest.push_back(from[i]);
-      else folded.push_back(from[i]);
+      if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
+        rest.push_back(from[i]);
+      else
+        folded.push_back(from[i]);
       if (keep && !folded.empty() && folded.back() == from[i]) {
         rest.push_back(dims_.add(1));
         dims_.makePoint(rest.back());
@@ -95,7 +109,8 @@ private:
   }
 
   std::string addGather(int32_t n, const Node& node) {
-    if (inside_.contains(node.inputs[0].node)) return "gather reads operands only, and its data is computed in the group";
+    if (inside_.contains(node.inputs[0].node))
+      return "gather reads operands only, and its data is computed in the group";
     std::vector<int> from = dimsOf(node.inputs[0]), at = dimsOf(node.inputs[1]), dims;
     auto axis = static_cast<ptrdiff_t>(node.attrs.getInt("axis"));
     if (node.op == Symbol("gather")) {

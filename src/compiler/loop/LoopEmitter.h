@@ -16,7 +16,8 @@ public:
   void run(mlir::ModuleOp, std::string_view entry);
 
 private:
-  // ------------------------------------------------------------------------------------------------ nest (EmitLoop.cpp)
+  // ------------------------------------------------------------------------------------------------ nest
+  // (EmitLoop.cpp)
   void emitItem(V item);
   void emitRows(V rowBlock, llvm::function_ref<void()> body);
   /// Body once per tile of [lo, hi) along the vector axis: full tiles, then vectors with a ragged end.
@@ -27,7 +28,8 @@ private:
   void emitAccumulate(const Store&);
   void emitScan();
 
-  // ---------------------------------------------------------------------------------------- reductions (EmitReduce.cpp)
+  // ---------------------------------------------------------------------------------------- reductions
+  // (EmitReduce.cpp)
   /// Makes everything that `targets` need and that the bound axes determine known in this scope.
   void prepare(llvm::ArrayRef<int> targets);
   void hoist(int value);
@@ -42,7 +44,8 @@ private:
   std::pair<V, V> rangeOf(int axis);
   llvm::SmallVector<int> inputsOf(llvm::ArrayRef<int> values) const;
 
-  // --------------------------------------------------------------------------------------------- values (EmitValue.cpp)
+  // --------------------------------------------------------------------------------------------- values
+  // (EmitValue.cpp)
   V eval(int value);
   V emitLoad(const Instruction&);
   V emitNumber(const Instruction&);
@@ -63,7 +66,8 @@ private:
   bool isWide(AxisSet axes) const { return k_.vectorAxis >= 0 && (axes & bound_ & axisBit(k_.vectorAxis)); }
   int64_t widthOf(AxisSet axes) const { return isWide(axes) ? width_ : 1; }
 
-  // ------------------------------------------------------------------------------------------------------- conveniences
+  // -------------------------------------------------------------------------------------------------------
+  // conveniences
   V index(int64_t value);
   V scalar(int slot); // loaded once, at the function's entry
   V add(V a, V c);
@@ -74,14 +78,16 @@ private:
   V rem(V a, V c);
   V map(llvm::StringRef fn, llvm::ArrayRef<V> inputs, DType, int64_t width);
   mlir::scf::ForOp openFor(V lo, V hi, V step, mlir::ValueRange carried = {}); // leaves the insertion point inside
-  llvm::SmallVector<int> axesOf(AxisSet) const; // in order, the vector axis last
+  llvm::SmallVector<int> axesOf(AxisSet) const;                                // in order, the vector axis last
   void bind(int axis, V at);
   void unbind(int axis);
 
   /// Values known since a scope was opened are forgotten when it closes.
   class Scope {
   public:
-    explicit Scope(LoopEmitter& e) : e_(e), guard_(e.b_), bound_(e.bound_), width_(e.width_), extent_(e.extent_) { e.known_.emplace_back(); }
+    explicit Scope(LoopEmitter& e) : e_(e), guard_(e.b_), bound_(e.bound_), width_(e.width_), extent_(e.extent_) {
+      e.known_.emplace_back();
+    }
     ~Scope() {
       e_.known_.pop_back();
       e_.bound_ = bound_;

@@ -14,12 +14,18 @@ AxisSet Operand::axes() const {
 
 std::string_view name(Template t) {
   switch (t) {
-  case Template::Elementwise: return "elementwise";
-  case Template::Row: return "row";
-  case Template::Column: return "column";
-  case Template::Split: return "split";
-  case Template::Scan: return "scan";
-  case Template::Scatter: return "scatter";
+  case Template::Elementwise:
+    return "elementwise";
+  case Template::Row:
+    return "row";
+  case Template::Column:
+    return "column";
+  case Template::Split:
+    return "split";
+  case Template::Scan:
+    return "scan";
+  case Template::Scatter:
+    return "scatter";
   }
   return "";
 }
@@ -38,8 +44,7 @@ AxisSet LoopKernel::storeAxes(const Store& s) const {
 
 AxisSet LoopKernel::itemAxes() const {
   AxisSet set = ~AxisSet{0};
-  for (const Store& s : stores)
-    set &= s.accumulate ? operands[static_cast<size_t>(s.operand)].axes() : storeAxes(s);
+  for (const Store& s : stores) set &= s.accumulate ? operands[static_cast<size_t>(s.operand)].axes() : storeAxes(s);
   return stores.empty() ? 0 : set & ~sequentialAxes();
 }
 
@@ -113,7 +118,8 @@ void prune(LoopProblem& problem) {
   }
   for (Operand& o : k.operands)
     for (int& v : o.subscripts) v = value[static_cast<size_t>(v)];
-  for (Store& s : k.stores) s = {operand[static_cast<size_t>(s.operand)], value[static_cast<size_t>(s.value)], s.accumulate};
+  for (Store& s : k.stores)
+    s = {operand[static_cast<size_t>(s.operand)], value[static_cast<size_t>(s.value)], s.accumulate};
 }
 
 namespace {
@@ -148,15 +154,25 @@ std::string instructionText(const LoopKernel& kernel, size_t index) {
   for (int v : i.inputs) inputs += fmt::format("{}%{}", inputs.empty() ? "" : ", ", v);
   std::string text = fmt::format("%{} = ", index);
   switch (i.kind) {
-  case Instruction::Kind::Constant: text += isFloat(i.dtype) ? fmt::format("{}", i.number) : fmt::format("{}", i.integer); break;
-  case Instruction::Kind::Parameter: text += fmt::format("parameter {}", i.integer); break;
+  case Instruction::Kind::Constant:
+    text += isFloat(i.dtype) ? fmt::format("{}", i.number) : fmt::format("{}", i.integer);
+    break;
+  case Instruction::Kind::Parameter:
+    text += fmt::format("parameter {}", i.integer);
+    break;
   case Instruction::Kind::Load:
     text += fmt::format("load @{}", i.operand);
     if (!kernel.operands[static_cast<size_t>(i.operand)].subscripts.empty()) text += fmt::format(" else {}", i.number);
     break;
-  case Instruction::Kind::Map: text += fmt::format("{}({})", i.fn.text(), inputs); break;
-  case Instruction::Kind::Reduce: text += fmt::format("{} {} over [{}]", i.fn.text(), inputs, axesText(kernel, i.folded)); break;
-  case Instruction::Kind::Scan: text += fmt::format("running {} {} along [{}]", i.fn.text(), inputs, axesText(kernel, i.folded)); break;
+  case Instruction::Kind::Map:
+    text += fmt::format("{}({})", i.fn.text(), inputs);
+    break;
+  case Instruction::Kind::Reduce:
+    text += fmt::format("{} {} over [{}]", i.fn.text(), inputs, axesText(kernel, i.folded));
+    break;
+  case Instruction::Kind::Scan:
+    text += fmt::format("running {} {} along [{}]", i.fn.text(), inputs, axesText(kernel, i.folded));
+    break;
   }
   return text + fmt::format(" : {}", name(i.dtype));
 }
@@ -167,7 +183,8 @@ std::string patternText(const LoopKernel& kernel) {
   std::string text = fmt::format("axes {} parallel [{}]\n", kernel.axes, axesText(kernel, kernel.itemAxes()));
   for (size_t i = 0; i < kernel.operands.size(); ++i) text += operandText(kernel, i) + "\n";
   for (size_t i = 0; i < kernel.body.size(); ++i) text += instructionText(kernel, i) + "\n";
-  for (const Store& s : kernel.stores) text += fmt::format("@{} {} %{}\n", s.operand, s.accumulate ? "+=" : "=", s.value);
+  for (const Store& s : kernel.stores)
+    text += fmt::format("@{} {} %{}\n", s.operand, s.accumulate ? "+=" : "=", s.value);
   return text;
 }
 
@@ -175,8 +192,8 @@ std::string scheduleText(const LoopKernel& kernel) {
   std::string vector = kernel.vectorAxis < 0 ? "none" : fmt::format("n{}", kernel.vectorAxis);
   std::string split = kernel.splitAxis < 0 ? "" : fmt::format(" split=n{}", kernel.splitAxis);
   const LoopSchedule& s = kernel.schedule;
-  return fmt::format("loop {} vector={}{} lanes={} vectors={} block={}", name(kernel.kind), vector, split, s.lanes, s.vectors,
-                     s.blockTiles);
+  return fmt::format("loop {} vector={}{} lanes={} vectors={} block={}", name(kernel.kind), vector, split, s.lanes,
+                     s.vectors, s.blockTiles);
 }
 
 std::string shortName(const LoopKernel& kernel) {
@@ -188,7 +205,8 @@ std::string shortName(const LoopKernel& kernel) {
     text += fmt::format("_{}", i.fn.text());
     ++named;
   }
-  DType widest = kernel.stores.empty() ? DType::F32 : kernel.operands[static_cast<size_t>(kernel.stores[0].operand)].dtype;
+  DType widest =
+      kernel.stores.empty() ? DType::F32 : kernel.operands[static_cast<size_t>(kernel.stores[0].operand)].dtype;
   return fmt::format("{}_{}", text, name(widest));
 }
 

@@ -1,16 +1,17 @@
-// A loop kernel as a value: what a group of elementwise, broadcast, reduction, gather and copy primitives computes, over
-// named iteration axes, before any code. It is the pattern of `op show --stage pattern`, the key of the kernel cache, and what
-// EmitLoop.h turns into tile IR.
+// A loop kernel as a value: what a group of elementwise, broadcast, reduction, gather and copy primitives computes,
+// over named iteration axes, before any code. It is the pattern of `op show --stage pattern`, the key of the kernel
+// cache, and what EmitLoop.h turns into tile IR.
 //
 //   axes      n0 n1, each with a run-time extent; an axis is parallel, or folded by reductions
-//   operands  memory (inputs, outputs) or numbers (offset + sum index*stride, for iota and random streams); for every axis
+//   operands  memory (inputs, outputs) or numbers (offset + sum index*stride, for iota and random streams); for every
+//   axis
 //             whether the operand moves along it, and along the vector axis whether by one element
 //   body      values in order; each varies along a set of axes and holds one element per point
 //   stores    which value goes to which output
 //
-// Extents, strides and offsets are run-time scalars (LoopInstance), never part of the kernel. Subscripts place an operand's
-// element by a computed value: outside its extent a load gives `fill` and a store does nothing.
-// Source of the scheme: iteration domains and affine maps as in Halide and linalg, restricted to one nest.
+// Extents, strides and offsets are run-time scalars (LoopInstance), never part of the kernel. Subscripts place an
+// operand's element by a computed value: outside its extent a load gives `fill` and a store does nothing. Source of the
+// scheme: iteration domains and affine maps as in Halide and linalg, restricted to one nest.
 #pragma once
 
 #include "base/Status.h"
@@ -34,7 +35,7 @@ enum class StrideClass : uint8_t {
 struct Operand {
   enum class Role : uint8_t { Input, Output, Number };
   Role role = Role::Input;
-  DType dtype = DType::F32; // Number: I64
+  DType dtype = DType::F32;         // Number: I64
   std::vector<StrideClass> strides; // one per axis
   std::vector<int> subscripts;      // values in the body (integers) that place it along further dimensions
   bool perItem = false;             // an output of one element a work item (partial results)
@@ -81,9 +82,9 @@ std::string_view name(Template);
 
 /// Parameters of a template; LoopSchedule.h chooses them from the target.
 struct LoopSchedule {
-  int lanes = 8;         // elements of a vector
-  int vectors = 4;       // vectors of a tile along the vector axis
-  int blockTiles = 64;   // value-changing: steps of a sum that share one partial sum
+  int lanes = 8;       // elements of a vector
+  int vectors = 4;     // vectors of a tile along the vector axis
+  int blockTiles = 64; // value-changing: steps of a sum that share one partial sum
 };
 
 struct LoopKernel {

@@ -11,7 +11,8 @@ bool mergeable(const LoopProblem& p, int a, int b) {
   const LoopKernel& k = p.kernel;
   int64_t extent = std::max<int64_t>(p.at.extents[static_cast<size_t>(b)], 1);
   for (size_t o = 0; o < k.operands.size(); ++o) {
-    int64_t outer = p.at.operands[o].strides[static_cast<size_t>(a)], inner = p.at.operands[o].strides[static_cast<size_t>(b)];
+    int64_t outer = p.at.operands[o].strides[static_cast<size_t>(a)],
+            inner = p.at.operands[o].strides[static_cast<size_t>(b)];
     if ((outer == 0) != (inner == 0) || outer != inner * extent) return false;
   }
   for (const Instruction& i : k.body) {
@@ -34,10 +35,10 @@ void merge(LoopProblem& p, int a, int b) {
   p.at.extents[static_cast<size_t>(a)] *= p.at.extents[at];
   p.at.extents.erase(p.at.extents.begin() + b);
   for (size_t o = 0; o < k.operands.size(); ++o) {
-    auto &strides = p.at.operands[o].strides;
+    auto& strides = p.at.operands[o].strides;
     strides[static_cast<size_t>(a)] = strides[at];
     strides.erase(strides.begin() + b);
-    auto &classes = k.operands[o].strides;
+    auto& classes = k.operands[o].strides;
     classes[static_cast<size_t>(a)] = classes[at];
     classes.erase(classes.begin() + b);
   }
@@ -63,9 +64,12 @@ int64_t vectorCost(const LoopKernel& k, int axis) {
     for (int v : o.subscripts) varying += (k.body[static_cast<size_t>(v)].axes & axisBit(axis)) != 0;
     if (varying > 1 || (varying == 1 && o.role == Operand::Role::Output)) return -1;
     if (o.role == Operand::Role::Number) continue;
-    if (varying) cost += kGather;
-    else if (c == StrideClass::Strided) cost += o.role == Operand::Role::Output ? kScatter : kGather;
-    else if (c == StrideClass::Unit) cost += kUnit;
+    if (varying)
+      cost += kGather;
+    else if (c == StrideClass::Strided)
+      cost += o.role == Operand::Role::Output ? kScatter : kGather;
+    else if (c == StrideClass::Unit)
+      cost += kUnit;
   }
   return cost;
 }
@@ -139,7 +143,8 @@ void chooseSchedule(LoopProblem& p, const Target& target) {
   k.vectorAxis = fastestAxis(k);
   for (Operand& o : k.operands)
     for (int a = 0; a < k.axes; ++a)
-      if (a != k.vectorAxis && o.strides[static_cast<size_t>(a)] == StrideClass::Unit) o.strides[static_cast<size_t>(a)] = StrideClass::Strided;
+      if (a != k.vectorAxis && o.strides[static_cast<size_t>(a)] == StrideClass::Unit)
+        o.strides[static_cast<size_t>(a)] = StrideClass::Strided;
   bool reduces = false, scans = false, scatters = false;
   for (const Instruction& i : k.body) {
     reduces |= i.kind == Instruction::Kind::Reduce;
@@ -148,7 +153,11 @@ void chooseSchedule(LoopProblem& p, const Target& target) {
   for (const Store& s : k.stores) scatters |= s.accumulate;
   bool vectorIsItem = k.vectorAxis >= 0 && (k.itemAxes() & axisBit(k.vectorAxis));
   if (k.kind != Template::Split)
-    k.kind = scatters ? Template::Scatter : scans ? Template::Scan : !reduces ? Template::Elementwise : vectorIsItem ? Template::Column : Template::Row;
+    k.kind = scatters       ? Template::Scatter
+             : scans        ? Template::Scan
+             : !reduces     ? Template::Elementwise
+             : vectorIsItem ? Template::Column
+                            : Template::Row;
   k.schedule.lanes = chooseLanes(k, target);
   k.schedule.vectors = k.vectorAxis < 0 ? 1 : chooseVectors(k, target);
 }

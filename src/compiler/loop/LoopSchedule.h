@@ -7,8 +7,8 @@
 
 namespace tegula::loop {
 
-/// Merges axes that every operand walks as one (the outer stride is the inner one times the inner extent), or that none has.
-/// An axis of extent 1 is not special (AxisMemory.h says how a batch of one still has the kernel of any batch).
+/// Merges axes that every operand walks as one (the outer stride is the inner one times the inner extent), or that none
+/// has. An axis of extent 1 is not special (AxisMemory.h says how a batch of one still has the kernel of any batch).
 /// Returns the merges in order, each (kept axis, axis that went), in the numbering of its time.
 std::vector<std::pair<int, int>> collapseAxes(LoopProblem&);
 
@@ -20,7 +20,8 @@ int fastestAxis(const LoopKernel&);
 /// - Vector axis: the one along which the operands move most cheaply (by one element, or not at all; a step of several
 ///   elements costs a gather), preferring parallel axes, then inner ones.
 /// - Lanes: a vector register of the target filled with 32-bit elements; with 64-bit ones if there are no narrower.
-/// - Vectors a tile: 4, enough to overlap the latency of an addition (4 cycles, one or two started a cycle); 2 when the body
+/// - Vectors a tile: 4, enough to overlap the latency of an addition (4 cycles, one or two started a cycle); 2 when the
+/// body
 ///   holds polynomials, whose own instructions overlap; fewer for many live values (a third of the registers).
 void chooseSchedule(LoopProblem&, const Target&);
 

@@ -31,11 +31,13 @@ Status checkStrided(const Layout& layout, const Node& node) {
 
 StatusOr<GroupSchedule> schedulePad(const Group& group, const Node& node, const Target& target, AxisMemory& memory) {
   const TensorType &x = group.body.typeOf(node.inputs[0]), &y = node.results[0];
-  const Shape &low = node.attrs.getInts("low"), &interior = node.attrs.getInts("interior"), &strides = group.outputLayouts[0].strides;
+  const Shape &low = node.attrs.getInts("low"), &interior = node.attrs.getInts("interior"),
+              &strides = group.outputLayouts[0].strides;
   GroupSchedule result;
   result.reason = "pad: the value everywhere, then the elements";
   OperandRef output{OperandRef::Kind::Output, 0};
-  TG_ASSIGN_OR_RETURN(GroupDispatch fill, fillDispatch(output, y, strides, node.attrs.getFloat("value"), target, memory));
+  TG_ASSIGN_OR_RETURN(GroupDispatch fill,
+                      fillDispatch(output, y, strides, node.attrs.getFloat("value"), target, memory));
   Window from{{OperandRef::Kind::Input, 0}, x.dtype, 0, group.inputLayouts[0].strides}, to{output, y.dtype, 0, {}};
   for (int i = 0; i < y.shape.rank(); ++i) {
     to.offset += low[i] * strides[i];
@@ -47,7 +49,8 @@ StatusOr<GroupSchedule> schedulePad(const Group& group, const Node& node, const 
   return result;
 }
 
-StatusOr<GroupSchedule> scheduleConcatenate(const Group& group, const Node& node, const Target& target, AxisMemory& memory) {
+StatusOr<GroupSchedule> scheduleConcatenate(const Group& group, const Node& node, const Target& target,
+                                            AxisMemory& memory) {
   int axis = static_cast<int>(node.attrs.getInt("axis"));
   const Shape& strides = group.outputLayouts[0].strides;
   GroupSchedule result;
@@ -68,7 +71,8 @@ StatusOr<GroupSchedule> scheduleConcatenate(const Group& group, const Node& node
 
 } // namespace
 
-StatusOr<GroupDispatch> fillDispatch(OperandRef ref, const TensorType& type, const Shape& strides, double value, const Target& target, AxisMemory& memory) {
+StatusOr<GroupDispatch> fillDispatch(OperandRef ref, const TensorType& type, const Shape& strides, double value,
+                                     const Target& target, AxisMemory& memory) {
   DraftKernel draft;
   std::vector<int> dims;
   for (int64_t extent : type.shape) dims.push_back(draft.dims.add(extent));
@@ -77,7 +81,8 @@ StatusOr<GroupDispatch> fillDispatch(OperandRef ref, const TensorType& type, con
   return dispatchOf(draft, target, memory);
 }
 
-StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target& target, AxisMemory& memory) {
+StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target& target,
+                                     AxisMemory& memory) {
   DraftKernel draft;
   std::vector<int> dims;
   for (int64_t extent : shape) dims.push_back(draft.dims.add(extent));
@@ -89,7 +94,8 @@ StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const
 StatusOr<GroupSchedule> scheduleMove(const Group& group, const Node& node, const Target& target, AxisMemory& memory) {
   for (const Layout& layout : group.inputLayouts) TG_RETURN_IF_ERROR(checkStrided(layout, node));
   TG_RETURN_IF_ERROR(checkStrided(group.outputLayouts[0], node));
-  return node.op == Symbol("pad") ? schedulePad(group, node, target, memory) : scheduleConcatenate(group, node, target, memory);
+  return node.op == Symbol("pad") ? schedulePad(group, node, target, memory)
+                                  : scheduleConcatenate(group, node, target, memory);
 }
 
 } // namespace tegula::loop

@@ -10,7 +10,8 @@ namespace tegula::loop {
 StatusOr<GroupSchedule> scheduleMove(const Group&, const Node& node, const Target&, AxisMemory&);
 
 /// A dispatch that writes `value` to every element of a strided result.
-StatusOr<GroupDispatch> fillDispatch(OperandRef, const TensorType&, const Shape& strides, double value, const Target&, AxisMemory&);
+StatusOr<GroupDispatch> fillDispatch(OperandRef, const TensorType&, const Shape& strides, double value, const Target&,
+                                     AxisMemory&);
 
 /// A dispatch that copies (and converts) between strided windows of one shape. Offsets and strides in elements.
 struct Window {
@@ -19,6 +20,7 @@ struct Window {
   int64_t offset;
   Shape strides;
 };
-StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target&, AxisMemory&);
+StatusOr<GroupDispatch> copyDispatch(const Window& from, const Window& to, const Shape& shape, const Target&,
+                                     AxisMemory&);
 
 } // namespace tegula::loop

@@ -29,7 +29,8 @@ StatusOr<LoopProblem> accumulateProblem(const Group& group, const Node& node, co
               &indexStrides = group.inputLayouts[static_cast<size_t>(at.ref.index)].strides;
   for (size_t i = 0; i < dims.size(); ++i) from.dims.push_back({dims[i], updateStrides[static_cast<int>(i)]});
   int first = elements ? 0 : axis, taken = elements ? 1 : indices.shape.rank();
-  for (int i = 0; i < indices.shape.rank(); ++i) at.dims.push_back({dims[static_cast<size_t>(first + i)], indexStrides[i]});
+  for (int i = 0; i < indices.shape.rank(); ++i)
+    at.dims.push_back({dims[static_cast<size_t>(first + i)], indexStrides[i]});
   int index = draft.cast(draft.load(std::move(at)), DType::I64);
   int update = draft.cast(draft.load(std::move(from)), sums.dtype);
   to.dtype = sums.dtype;
@@ -45,9 +46,11 @@ StatusOr<LoopProblem> accumulateProblem(const Group& group, const Node& node, co
 
 } // namespace
 
-StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, const Target& target, AxisMemory& memory) {
+StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, const Target& target,
+                                        AxisMemory& memory) {
   for (const Layout& layout : group.inputLayouts)
-    if (layout.kind != Layout::Kind::Strided) return unsupported("{} of a {} operand; relayout it first", node.op.text(), toString(layout));
+    if (layout.kind != Layout::Kind::Strided)
+      return unsupported("{} of a {} operand; relayout it first", node.op.text(), toString(layout));
   const TensorType& type = node.results[0];
   GroupSchedule result;
   result.reason = "scatter: zeros, then sums in order";
@@ -56,7 +59,8 @@ StatusOr<GroupSchedule> scheduleScatter(const Group& group, const Node& node, co
     sums = {{OperandRef::Kind::Temporary, 0}, accumulatorType(type.dtype), 0, rowMajorStrides(type.shape)};
     result.temporaryBytes.push_back(std::max<int64_t>(type.shape.elements(), 1) * sizeBytes(sums.dtype));
   }
-  TG_ASSIGN_OR_RETURN(GroupDispatch zero, fillDispatch(sums.ref, {sums.dtype, type.shape}, sums.strides, 0, target, memory));
+  TG_ASSIGN_OR_RETURN(GroupDispatch zero,
+                      fillDispatch(sums.ref, {sums.dtype, type.shape}, sums.strides, 0, target, memory));
   result.dispatches.push_back(std::move(zero));
   TG_ASSIGN_OR_RETURN(LoopProblem problem, accumulateProblem(group, node, sums));
   memory.collapse(problem);

@@ -21,11 +21,17 @@ LoopProblem partialProblem(const LoopProblem& whole, const std::vector<int>& red
   p.kernel.splitAxis = 0;
   while (!(p.kernel.sequentialAxes() & axisBit(p.kernel.splitAxis))) ++p.kernel.splitAxis;
   for (size_t i = 0; i < reductions.size(); ++i) {
-    Operand operand{Operand::Role::Output, p.kernel.body[static_cast<size_t>(reductions[i])].dtype,
-                    std::vector<StrideClass>(static_cast<size_t>(p.kernel.axes), StrideClass::Absent), {}, true};
+    Operand operand{Operand::Role::Output,
+                    p.kernel.body[static_cast<size_t>(reductions[i])].dtype,
+                    std::vector<StrideClass>(static_cast<size_t>(p.kernel.axes), StrideClass::Absent),
+                    {},
+                    true};
     p.kernel.stores.push_back({static_cast<int>(p.kernel.operands.size()), reductions[i], false});
     p.kernel.operands.push_back(std::move(operand));
-    p.at.operands.push_back({{OperandRef::Kind::Temporary, static_cast<int32_t>(i)}, 0, std::vector<int64_t>(static_cast<size_t>(p.kernel.axes), 0), {}});
+    p.at.operands.push_back({{OperandRef::Kind::Temporary, static_cast<int32_t>(i)},
+                             0,
+                             std::vector<int64_t>(static_cast<size_t>(p.kernel.axes), 0),
+                             {}});
   }
   prune(p);
   return p;
@@ -96,7 +102,8 @@ StatusOr<GroupSchedule> scheduleSplit(LoopProblem problem, const Target& target)
   chooseSchedule(partial, target);
   GroupDispatch first = makeDispatch(partial, target);
   for (int r : reductions)
-    result.temporaryBytes.push_back(std::max<int64_t>(first.items, 1) * sizeBytes(problem.kernel.body[static_cast<size_t>(r)].dtype));
+    result.temporaryBytes.push_back(std::max<int64_t>(first.items, 1) *
+                                    sizeBytes(problem.kernel.body[static_cast<size_t>(r)].dtype));
   LoopProblem last = finalProblem(problem, reductions, first.items);
   chooseSchedule(last, target);
   result.dispatches.push_back(std::move(first));

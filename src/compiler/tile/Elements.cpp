@@ -32,19 +32,31 @@ int64_t integerBound(Type element, bool largest) {
 Type elementType(MLIRContext* context, DType d) {
   Builder b(context);
   switch (d) {
-  case DType::Bool: return b.getI1Type();
-  case DType::I8: return b.getI8Type();
-  case DType::U8: return b.getIntegerType(8, false);
-  case DType::I16: return b.getI16Type();
-  case DType::U16: return b.getIntegerType(16, false);
-  case DType::I32: return b.getI32Type();
-  case DType::I64: return b.getI64Type();
-  case DType::F16: return b.getF16Type();
-  case DType::BF16: return b.getBF16Type();
-  case DType::F32: return b.getF32Type();
-  case DType::F64: return b.getF64Type();
+  case DType::Bool:
+    return b.getI1Type();
+  case DType::I8:
+    return b.getI8Type();
+  case DType::U8:
+    return b.getIntegerType(8, false);
+  case DType::I16:
+    return b.getI16Type();
+  case DType::U16:
+    return b.getIntegerType(16, false);
+  case DType::I32:
+    return b.getI32Type();
+  case DType::I64:
+    return b.getI64Type();
+  case DType::F16:
+    return b.getF16Type();
+  case DType::BF16:
+    return b.getBF16Type();
+  case DType::F32:
+    return b.getF32Type();
+  case DType::F64:
+    return b.getF64Type();
   case DType::F8E4M3:
-  case DType::F8E5M2: break;
+  case DType::F8E5M2:
+    break;
   }
   assert(false && "8-bit floats have no tiles");
   return {};
@@ -134,7 +146,8 @@ Value VectorEmitter::round(Value x, Type element) {
   // Adding half of the last place minus one, plus the last bit that stays, carries exactly when nearest-even rounds up.
   Type i32 = withScalar(x.getType(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, loc, i32, x);
-  Value last = arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, constantInt(i32, 16)), constantInt(i32, 1));
+  Value last =
+      arith::AndIOp::create(b, loc, arith::ShRUIOp::create(b, loc, bits, constantInt(i32, 16)), constantInt(i32, 1));
   Value up = arith::AddIOp::create(b, loc, arith::AddIOp::create(b, loc, bits, constantInt(i32, 0x7fff)), last);
   Value quiet = arith::OrIOp::create(b, loc, bits, constantInt(i32, 0x400000)); // a NaN must not carry into infinity
   Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);

@@ -36,7 +36,9 @@ public:
   mlir::Value constant(mlir::Type type, double value);
   mlir::Value constantInt(mlir::Type type, int64_t value);
   mlir::Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(b, loc, value); }
-  mlir::Value splat(mlir::Value scalar) { return mlir::vector::BroadcastOp::create(b, loc, vectorOf(scalar.getType()), scalar); }
+  mlir::Value splat(mlir::Value scalar) {
+    return mlir::vector::BroadcastOp::create(b, loc, vectorOf(scalar.getType()), scalar);
+  }
   mlir::Value lane(mlir::Value vector, int64_t i) { return mlir::vector::ExtractOp::create(b, loc, vector, i); }
   /// 0, 1, … as a vector of `integer`.
   mlir::Value laneNumbers(mlir::Type integer);

@@ -14,17 +14,15 @@ namespace {
 class ViewAccess {
 public:
   ViewAccess(TileLowering& lowering, Value view, Value row, Value col)
-      : lowering_(lowering), e_(lowering.emit()), b_(lowering.builder()), view_(view.getDefiningOp<ViewOp>()), row_(row),
-        col_(col), element_(cast<ViewType>(view.getType()).getElementType()) {}
+      : lowering_(lowering), e_(lowering.emit()), b_(lowering.builder()), view_(view.getDefiningOp<ViewOp>()),
+        row_(row), col_(col), element_(cast<ViewType>(view.getType()).getElementType()) {}
 
   Type element() const { return element_; }
   bool unitColumns() { return cast<ViewType>(view_.getResult().getType()).getUnit() == Unit::Col; }
   Value columnStride() { return view_.getColStride(); }
 
   /// Address of element (row + r, col + c).
-  Value address(int64_t r, int64_t c) {
-    return lowering_.addressOf(view_.getResult(), plus(row_, r), plus(col_, c));
-  }
+  Value address(int64_t r, int64_t c) { return lowering_.addressOf(view_.getResult(), plus(row_, r), plus(col_, c)); }
   /// Addresses of the lanes of a vector: base + lane * column stride (+ displacement in elements).
   Value addresses(Value base, Value displacement = {}) {
     Type i64 = b_.getI64Type();
@@ -41,17 +39,21 @@ public:
     VectorType memory = e_.vectorOf(memoryType(element_));
     if (!unitColumns()) return gatherVector(addresses(base), mask, fill);
     if (!mask) return LLVM::LoadOp::create(b_, e_.loc, memory, base, static_cast<unsigned>(alignment()));
-    return LLVM::MaskedLoadOp::create(b_, e_.loc, memory, base, mask, fill, b_.getI32IntegerAttr(alignment()), UnitAttr{});
+    return LLVM::MaskedLoadOp::create(b_, e_.loc, memory, base, mask, fill, b_.getI32IntegerAttr(alignment()),
+                                      UnitAttr{});
   }
   Value gatherVector(Value pointers, Value mask, Value fill) {
     VectorType memory = e_.vectorOf(memoryType(element_));
     if (!mask) mask = e_.constantInt(e_.vectorOf(b_.getI1Type()), 1);
-    return LLVM::masked_gather::create(b_, e_.loc, memory, pointers, mask, ValueRange{fill}, b_.getI32IntegerAttr(alignment()));
+    return LLVM::masked_gather::create(b_, e_.loc, memory, pointers, mask, ValueRange{fill},
+                                       b_.getI32IntegerAttr(alignment()));
   }
   /// One element if `exists` (null: surely), else `fill`.
   Value loadScalar(Value base, Value exists, Value fill) {
     Type memory = memoryType(element_);
-    auto load = [&] { return LLVM::LoadOp::create(b_, e_.loc, memory, base, static_cast<unsigned>(alignment())).getResult(); };
+    auto load = [&] {
+      return LLVM::LoadOp::create(b_, e_.loc, memory, base, static_cast<unsigned>(alignment())).getResult();
+    };
     if (!exists) return load();
     auto branch = scf::IfOp::create(b_, e_.loc, TypeRange{memory}, exists, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b_);
@@ -91,9 +93,12 @@ TileValue resultTile(Value result, Value rowExtent, Value colExtent) {
 Value existsOf(TileLowering& lowering, LoadOp op, int64_t row) {
   OpBuilder& b = lowering.builder();
   Value exists = op.getGuard();
-  auto require = [&](Value condition) { exists = exists ? arith::AndIOp::create(b, op.getLoc(), exists, condition).getResult() : condition; };
+  auto require = [&](Value condition) {
+    exists = exists ? arith::AndIOp::create(b, op.getLoc(), exists, condition).getResult() : condition;
+  };
   auto above = [&](Value extent, int64_t i) {
-    return arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::sgt, extent, lowering.emit().index(i)).getResult();
+    return arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::sgt, extent, lowering.emit().index(i))
+        .getResult();
   };
   if (op.getRowExtent()) require(above(op.getRowExtent(), row));
   auto type = cast<TileType>(op.getResult().getType());
@@ -121,10 +126,12 @@ Value TileLowering::addressOf(Value view, Value row, Value col) {
   auto scaled = [&](Value index, Value stride, bool unit) {
     return unit ? index : arith::MulIOp::create(builder_, loc, index, stride).getResult();
   };
-  Value offset = arith::AddIOp::create(builder_, loc, op.getOffset(), scaled(row, op.getRowStride(), type.getUnit() == Unit::Row));
+  Value offset =
+      arith::AddIOp::create(builder_, loc, op.getOffset(), scaled(row, op.getRowStride(), type.getUnit() == Unit::Row));
   offset = arith::AddIOp::create(builder_, loc, offset, scaled(col, op.getColStride(), type.getUnit() == Unit::Col));
   Value elements = arith::IndexCastOp::create(builder_, loc, builder_.getI64Type(), offset);
-  return LLVM::GEPOp::create(builder_, loc, pointer, memoryType(type.getElementType()), base, ArrayRef<LLVM::GEPArg>{elements});
+  return LLVM::GEPOp::create(builder_, loc, pointer, memoryType(type.getElementType()), base,
+                             ArrayRef<LLVM::GEPArg>{elements});
 }
 
 void lowerLoad(TileLowering& lowering, LoadOp op) {

@@ -73,25 +73,38 @@ FailureOr<bool> TileLowering::lowerTileOperation(Operation* op) {
   if (auto map = dyn_cast<MapOp>(op)) {
     if (!isMapFunction(map.getFn())) return map.emitOpError("names no elementwise function: ") << map.getFn();
     lowerMap(map);
-  } else if (auto load = dyn_cast<LoadOp>(op)) lowerLoad(*this, load);
-  else if (auto gather = dyn_cast<GatherOp>(op)) lowerGather(*this, gather);
-  else if (auto store = dyn_cast<StoreOp>(op)) lowerStore(*this, store);
-  else if (auto splat = dyn_cast<SplatOp>(op)) lowerSplat(splat);
-  else if (auto iota = dyn_cast<IotaOp>(op)) lowerIota(iota);
-  else if (auto neutral = dyn_cast<NeutralOp>(op)) lowerNeutral(neutral);
-  else if (auto accumulate = dyn_cast<AccumulateOp>(op)) lowerAccumulate(accumulate);
-  else if (auto reduce = dyn_cast<ReduceOp>(op)) lowerReduce(reduce);
-  else if (auto extract = dyn_cast<ExtractOp>(op)) lowerExtract(extract);
-  else if (auto scalar = dyn_cast<ScalarOp>(op)) lowerScalar(scalar);
-  else if (!isa<ViewOp>(op)) return false; // a view is folded into the accesses
+  } else if (auto load = dyn_cast<LoadOp>(op))
+    lowerLoad(*this, load);
+  else if (auto gather = dyn_cast<GatherOp>(op))
+    lowerGather(*this, gather);
+  else if (auto store = dyn_cast<StoreOp>(op))
+    lowerStore(*this, store);
+  else if (auto splat = dyn_cast<SplatOp>(op))
+    lowerSplat(splat);
+  else if (auto iota = dyn_cast<IotaOp>(op))
+    lowerIota(iota);
+  else if (auto neutral = dyn_cast<NeutralOp>(op))
+    lowerNeutral(neutral);
+  else if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    lowerAccumulate(accumulate);
+  else if (auto reduce = dyn_cast<ReduceOp>(op))
+    lowerReduce(reduce);
+  else if (auto extract = dyn_cast<ExtractOp>(op))
+    lowerExtract(extract);
+  else if (auto scalar = dyn_cast<ScalarOp>(op))
+    lowerScalar(scalar);
+  else if (!isa<ViewOp>(op))
+    return false; // a view is folded into the accesses
   return true;
 }
 
 // ----------------------------------------------------------------------------------------------------- control flow
 
 void TileLowering::flatten(Value v, SmallVectorImpl<Value>& out) const {
-  if (isa<TileType>(v.getType())) llvm::append_range(out, valueOf(v).vectors);
-  else out.push_back(v);
+  if (isa<TileType>(v.getType()))
+    llvm::append_range(out, valueOf(v).vectors);
+  else
+    out.push_back(v);
 }
 
 void TileLowering::unflatten(Value tile, const TileValue& like, ValueRange& flat) {
@@ -105,7 +118,8 @@ LogicalResult TileLowering::lowerFor(scf::ForOp loop) {
   if (!hasTiles(loop.getInitArgs().getTypes())) return lowerBlock(*loop.getBody());
   SmallVector<Value> inits;
   for (Value v : loop.getInitArgs()) flatten(v, inits);
-  auto lowered = scf::ForOp::create(builder_, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  auto lowered =
+      scf::ForOp::create(builder_, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   Block* body = lowered.getBody();
   body->getOperations().splice(body->end(), loop.getBody()->getOperations());
   loop.getInductionVar().replaceAllUsesWith(lowered.getInductionVar());
@@ -180,11 +194,13 @@ Value TileLowering::vectorAt(const TileValue& tile, int64_t row, int64_t group) 
 Value TileLowering::maskAt(const TileValue& tile, int64_t row, int64_t group) {
   Value mask;
   int64_t first = group * lanes();
-  if (tile.colExtent) mask = emitter_.mask(tile.colExtent, first);
+  if (tile.colExtent)
+    mask = emitter_.mask(tile.colExtent, first);
   else if (tile.type.getCols() > 1 && first + lanes() > tile.type.getCols())
     mask = emitter_.mask(emitter_.index(tile.type.getCols()), first);
   if (!tile.rowExtent) return mask;
-  Value exists = arith::CmpIOp::create(builder_, emitter_.loc, arith::CmpIPredicate::slt, emitter_.index(row), tile.rowExtent);
+  Value exists =
+      arith::CmpIOp::create(builder_, emitter_.loc, arith::CmpIPredicate::slt, emitter_.index(row), tile.rowExtent);
   Value rows = emitter_.splat(exists);
   return mask ? arith::AndIOp::create(builder_, emitter_.loc, mask, rows).getResult() : rows;
 }
@@ -202,8 +218,10 @@ void TileLowering::lowerSplat(SplatOp op) {
   TileValue value = emptyTile(op.getResult(), op.getRowExtent(), op.getColExtent());
   Type element = value.type.getElementType(), scalar = registerType(element);
   Value x = op.getScalar();
-  if (x.getType().isIndex()) x = arith::IndexCastOp::create(builder_, op.getLoc(), scalar, x);
-  else if (x.getType().isBF16() || x.getType().isF16()) x = arith::ExtFOp::create(builder_, op.getLoc(), scalar, x);
+  if (x.getType().isIndex())
+    x = arith::IndexCastOp::create(builder_, op.getLoc(), scalar, x);
+  else if (x.getType().isBF16() || x.getType().isF16())
+    x = arith::ExtFOp::create(builder_, op.getLoc(), scalar, x);
   Value vector = emitter_.splat(x);
   value.vectors.assign(static_cast<size_t>(value.type.getRows() * value.vectorsPerRow(lanes())), vector);
   setValue(op.getResult(), std::move(value));
@@ -224,8 +242,11 @@ void TileLowering::lowerIota(IotaOp op) {
   for (int64_t r = 0; r < value.type.getRows(); ++r)
     for (int64_t g = 0; g < value.vectorsPerRow(lanes()); ++g) {
       int64_t first = alongColumns ? g * lanes() : op.getAxis() == 0 ? r : 0;
-      Value base = emitter_.splat(arith::AddIOp::create(builder_, op.getLoc(), start, emitter_.constantInt(i64, first)));
-      Value numbers = alongColumns ? arith::AddIOp::create(builder_, op.getLoc(), base, emitter_.laneNumbers(i64)).getResult() : base;
+      Value base =
+          emitter_.splat(arith::AddIOp::create(builder_, op.getLoc(), start, emitter_.constantInt(i64, first)));
+      Value numbers = alongColumns
+                          ? arith::AddIOp::create(builder_, op.getLoc(), base, emitter_.laneNumbers(i64)).getResult()
+                          : base;
       value.vectors.push_back(emitCast(emitter_, numbers, i64, element));
     }
   setValue(op.getResult(), std::move(value));
@@ -309,8 +330,9 @@ void TileLowering::lowerExtract(ExtractOp op) {
   Value scalar = emitter_.lane(vector, tile.type.getCols() == 1 ? 0 : op.getCol() % lanes());
   if (op.getResult().getType().isIndex()) {
     bool isUnsigned = isUnsignedElement(tile.type.getElementType());
-    scalar = isUnsigned ? arith::IndexCastUIOp::create(builder_, op.getLoc(), builder_.getIndexType(), scalar).getResult()
-                        : arith::IndexCastOp::create(builder_, op.getLoc(), builder_.getIndexType(), scalar).getResult();
+    scalar = isUnsigned
+                 ? arith::IndexCastUIOp::create(builder_, op.getLoc(), builder_.getIndexType(), scalar).getResult()
+                 : arith::IndexCastOp::create(builder_, op.getLoc(), builder_.getIndexType(), scalar).getResult();
   }
   op.getResult().replaceAllUsesWith(scalar);
 }
@@ -323,7 +345,8 @@ Status lowerTiles(ModuleOp module, ArrayRef<TileLowering::Rule> rules) {
   });
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     if (!function->hasAttr(kLanesAttribute)) continue;
-    if (failed(TileLowering(function).run(rules))) return internal("lowering tiles of {} failed: {}", viewOf(function.getName()), errors);
+    if (failed(TileLowering(function).run(rules)))
+      return internal("lowering tiles of {} failed: {}", viewOf(function.getName()), errors);
   }
   if (failed(verify(module))) return internal("lowering tiles made invalid code: {}", errors);
   return OkStatus();

@@ -1,12 +1,12 @@
 // From the tile dialect to vectors, scf and addresses.
 //
-// A register-resident tile of R x C elements becomes R * ceil(C / lanes) vectors, row by row; a tile of one column becomes
-// one vector a row with the element in every lane, so that repeating it costs nothing. Extents are index values beside the
-// vectors (none: the extent is the bound). Lanes past the extent hold unspecified numbers: loads, stores and reductions
-// mask them, maps compute on them (nothing traps).
+// A register-resident tile of R x C elements becomes R * ceil(C / lanes) vectors, row by row; a tile of one column
+// becomes one vector a row with the element in every lane, so that repeating it costs nothing. Extents are index values
+// beside the vectors (none: the extent is the bound). Lanes past the extent hold unspecified numbers: loads, stores and
+// reductions mask them, maps compute on them (nothing traps).
 //
-// TileLowering visits a kernel's operations in order and replaces each at its place. Other residences add themselves as a
-// rule: lowerTiles(module, rules) asks every rule in turn for an operation before the built-in ones.
+// TileLowering visits a kernel's operations in order and replaces each at its place. Other residences add themselves as
+// a rule: lowerTiles(module, rules) asks every rule in turn for an operation before the built-in ones.
 #pragma once
 
 #include "base/Status.h"
@@ -19,7 +19,7 @@ namespace tegula::tile {
 /// A tile after lowering.
 struct TileValue {
   TileType type;
-  mlir::Value rowExtent, colExtent;      // null: the bound
+  mlir::Value rowExtent, colExtent;       // null: the bound
   mlir::SmallVector<mlir::Value> vectors; // empty: not register-resident (then a rule knows where it is)
 
   int64_t vectorsPerRow(int64_t lanes) const { return type.getCols() == 1 ? 1 : (type.getCols() + lanes - 1) / lanes; }

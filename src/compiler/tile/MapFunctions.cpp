@@ -77,7 +77,8 @@ Value MapEmitter::divideIntegers(bool remainder) {
   Value a = in[0], d = in[1], isZero = cmpI(arith::CmpIPredicate::eq, d, zero());
   if (isUnsigned()) {
     Value safe = choose(isZero, constantInt(type(), 1), d);
-    Value r = remainder ? arith::RemUIOp::create(b, loc, a, safe).getResult() : arith::DivUIOp::create(b, loc, a, safe).getResult();
+    Value r = remainder ? arith::RemUIOp::create(b, loc, a, safe).getResult()
+                        : arith::DivUIOp::create(b, loc, a, safe).getResult();
     return choose(isZero, zero(), r);
   }
   Value isMinusOne = cmpI(arith::CmpIPredicate::eq, d, constantInt(type(), -1));
@@ -115,9 +116,9 @@ Value MapEmitter::powerOfIntegers() {
   return choose(cmpI(arith::CmpIPredicate::slt, exponent, zero()), inverse, loop.getResult(0));
 }
 
-/// a - floor(a / d) * d, exactly: |a| is reduced by d * 2^k for falling k, each step an integer quotient of at most 2^51
-/// and one fma in f64. Six steps cover the 2^277 that two f32 can be apart; an f64 operand takes the last step only, so it is
-/// exact while |a / d| < 2^52.
+/// a - floor(a / d) * d, exactly: |a| is reduced by d * 2^k for falling k, each step an integer quotient of at most
+/// 2^51 and one fma in f64. Six steps cover the 2^277 that two f32 can be apart; an f64 operand takes the last step
+/// only, so it is exact while |a / d| < 2^52.
 Value MapEmitter::remainderOfFloats() {
   constexpr int kStepBits = 50, kMostBits = 250;
   Type f64 = vectorOf(b.getF64Type());
@@ -135,7 +136,8 @@ Value MapEmitter::remainderOfFloats() {
   Value infiniteDivisor = cmpF(arith::CmpFPredicate::OEQ, step, constant(f64, std::numeric_limits<double>::infinity()));
   Value finite = cmpF(arith::CmpFPredicate::ONE, magnitude(a), constant(f64, std::numeric_limits<double>::infinity()));
   rest = choose(both(infiniteDivisor, finite), magnitude(a), rest); // 0 * infinity above
-  Value isNegative = cmpF(arith::CmpFPredicate::OLT, a, none), divisorNegative = cmpF(arith::CmpFPredicate::OLT, d, none);
+  Value isNegative = cmpF(arith::CmpFPredicate::OLT, a, none),
+        divisorNegative = cmpF(arith::CmpFPredicate::OLT, d, none);
   Value isZero = cmpF(arith::CmpFPredicate::OEQ, rest, none);
   Value differ = both(arith::XOrIOp::create(b, loc, isNegative, divisorNegative), flip(isZero));
   Value withSign = LLVM::CopySignOp::create(b, loc, rest, a);
@@ -162,7 +164,9 @@ Value MapEmitter::binary(StringRef fn) {
 
 Value MapEmitter::compare(StringRef fn) {
   if (isFloatVector(in[0])) {
-    auto p = fn == "equal" ? arith::CmpFPredicate::OEQ : fn == "less" ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OLE;
+    auto p = fn == "equal"  ? arith::CmpFPredicate::OEQ
+             : fn == "less" ? arith::CmpFPredicate::OLT
+                            : arith::CmpFPredicate::OLE;
     return cmpF(p, in[0], in[1]);
   }
   if (fn == "equal") return cmpI(arith::CmpIPredicate::eq, in[0], in[1]);
@@ -199,7 +203,8 @@ Value MapEmitter::randomUniform(Type result) {
   Value word = either(arith::ShLIOp::create(b, loc, c0, number(32)), c1);
   Value kept = arith::ShRUIOp::create(b, loc, word, number(static_cast<uint64_t>(64 - bits)));
   Type real = registerVector(result);
-  Value whole = arith::SIToFPOp::create(b, loc, real, bits <= 24 ? arith::TruncIOp::create(b, loc, vectorOf(b.getI32Type()), kept).getResult() : kept);
+  Value whole = arith::SIToFPOp::create(
+      b, loc, real, bits <= 24 ? arith::TruncIOp::create(b, loc, vectorOf(b.getI32Type()), kept).getResult() : kept);
   return arith::MulFOp::create(b, loc, whole, constant(real, std::ldexp(1.0, -bits)));
 }
 
@@ -212,9 +217,10 @@ bool isExact(StringRef fn) {
 
 const llvm::StringSet<>& functionNames() {
   static const llvm::StringSet<> names = {
-      "neg", "abs", "sign", "exp", "log", "sin", "cos", "tanh", "erf", "sqrt", "rsqrt", "floor", "logical_not", "is_nan", "add",
-      "sub", "mul", "div", "pow", "maximum", "minimum", "remainder", "equal", "less", "less_equal", "logical_and", "logical_or",
-      "select", "cast", "stop_gradient", "fma", "random_uniform"};
+      "neg",        "abs",         "sign",       "exp",     "log",         "sin",           "cos",   "tanh",
+      "erf",        "sqrt",        "rsqrt",      "floor",   "logical_not", "is_nan",        "add",   "sub",
+      "mul",        "div",         "pow",        "maximum", "minimum",     "remainder",     "equal", "less",
+      "less_equal", "logical_and", "logical_or", "select",  "cast",        "stop_gradient", "fma",   "random_uniform"};
   return names;
 }
 
@@ -246,11 +252,13 @@ Value emitCast(VectorEmitter& e, Value x, Type from, Type to) {
   if (toFloat) {
     // Narrow floats go by way of f64, which holds 32-bit integers, so that the value is rounded once.
     Type f64 = e.vectorOf(b.getF64Type()), first = to.isF32() ? registers : f64;
-    Value real = isUnsigned ? arith::UIToFPOp::create(b, loc, first, x).getResult() : arith::SIToFPOp::create(b, loc, first, x).getResult();
+    Value real = isUnsigned ? arith::UIToFPOp::create(b, loc, first, x).getResult()
+                            : arith::SIToFPOp::create(b, loc, first, x).getResult();
     if (first == registers) return real;
     return to.isF64() ? real : e.round(e.narrowToOdd(real), to);
   }
-  unsigned fromBits = getElementTypeOrSelf(x).getIntOrFloatBitWidth(), toBits = registerType(to).getIntOrFloatBitWidth();
+  unsigned fromBits = getElementTypeOrSelf(x).getIntOrFloatBitWidth(),
+           toBits = registerType(to).getIntOrFloatBitWidth();
   if (fromBits == toBits) return x;
   if (toBits < fromBits) return arith::TruncIOp::create(b, loc, registers, x);
   if (isUnsigned) return arith::ExtUIOp::create(b, loc, registers, x);
@@ -269,7 +277,7 @@ Value emitMap(VectorEmitter& e, StringRef fn, ArrayRef<Value> operands, ArrayRef
   if (fn == "is_nan") return m.cmpF(arith::CmpFPredicate::UNO, operands[0], operands[0]);
   if (fn == "equal" || fn == "less" || fn == "less_equal") return m.compare(fn);
   if (fn == "random_uniform") return m.randomUniform(result);
-  Value value = fn == "fma"            ? vector::FMAOp::create(e.b, e.loc, operands[0], operands[1], operands[2]).getResult()
+  Value value = fn == "fma" ? vector::FMAOp::create(e.b, e.loc, operands[0], operands[1], operands[2]).getResult()
                 : operands.size() == 1 ? m.unary(fn)
                                        : m.binary(fn);
   return isExact(fn) ? value : e.round(value, result);

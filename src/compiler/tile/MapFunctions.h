@@ -10,8 +10,9 @@ namespace tegula::tile {
 ///   random_uniform(seed, step, stream, index)  i64 operands; base/Philox.h says which bits
 bool isMapFunction(llvm::StringRef fn);
 
-/// Applies `fn` to register vectors of one lane count. `elements` are the operands' element types, `result` the result's:
-/// the value is rounded to it. Float functions compute in f32 (f64 for f64). Nothing traps, whatever the operands.
+/// Applies `fn` to register vectors of one lane count. `elements` are the operands' element types, `result` the
+/// result's: the value is rounded to it. Float functions compute in f32 (f64 for f64). Nothing traps, whatever the
+/// operands.
 mlir::Value emitMap(VectorEmitter&, llvm::StringRef fn, llvm::ArrayRef<mlir::Value> operands,
                     llvm::ArrayRef<mlir::Type> elements, mlir::Type result);
 

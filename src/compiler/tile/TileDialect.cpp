@@ -43,11 +43,14 @@ KernelFunction beginKernel(mlir::OpBuilder& b, mlir::ModuleOp module, llvm::Stri
   mlir::Location loc = module.getLoc();
   mlir::Type pointer = mlir::LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   b.setInsertionPointToEnd(module.getBody());
-  auto function = mlir::func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, pointer, i64, i64, pointer}, {}));
+  auto function =
+      mlir::func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, pointer, i64, i64, pointer}, {}));
   function->setAttr(kLanesAttribute, b.getI64IntegerAttr(lanes));
   mlir::Block* entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
-  auto toIndex = [&](mlir::Value v) { return mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), v).getResult(); };
+  auto toIndex = [&](mlir::Value v) {
+    return mlir::arith::IndexCastOp::create(b, loc, b.getIndexType(), v).getResult();
+  };
   mlir::Value begin = toIndex(entry->getArgument(2)), end = toIndex(entry->getArgument(3));
   mlir::Value one = mlir::arith::ConstantIndexOp::create(b, loc, 1);
   auto loop = mlir::scf::ForOp::create(b, loc, begin, end, one);

@@ -8,10 +8,10 @@
 //     %b = tile.map "exp"(%a) : (!tile.tile<1x64xbf16>) -> !tile.tile<1x64xbf16>
 //
 // Rules: a tile's extent comes from the operation that made it (load, splat, iota); map takes the extents of its wider
-// operands; accumulate keeps those of the accumulator. Loops and branches are scf with tiles as carried values; a carried
-// tile keeps the extent that it had on entry. `tile.lanes` is the number of elements of one vector, the same for every type
-// in a kernel: a type of twice the size takes two registers a vector.
-// Element types: f64 f32 bf16 f16 i64 i32 i16 i8 ui16 ui8 i1 (a byte in memory).
+// operands; accumulate keeps those of the accumulator. Loops and branches are scf with tiles as carried values; a
+// carried tile keeps the extent that it had on entry. `tile.lanes` is the number of elements of one vector, the same
+// for every type in a kernel: a type of twice the size takes two registers a vector. Element types: f64 f32 bf16 f16
+// i64 i32 i16 i8 ui16 ui8 i1 (a byte in memory).
 #pragma once
 
 #include "compiler/codegen/Mlir.h"

@@ -109,7 +109,7 @@ TEST(Command, OperatorsShowTheirPattern) {
   EXPECT_THAT(softmax.output, AllOf(HasSubstr("x[0] result[0]"), HasSubstr("independent"),
                                     HasSubstr("folded by reduce_max, folded by reduce_sum")));
   Finished matmul = runTegula({"op", "show", "matmul a=5,7 b=7,3 f32", "--stage", "pattern"});
-  EXPECT_THAT(matmul.output, HasSubstr("a[1] b[0]               extent 7        folded by contract"));
+  EXPECT_THAT(matmul.output, HasSubstr("a[1] b[0]                extent 7        folded by contract"));
   EXPECT_THAT(runTegula({"op", "show", "sotfmax"}).output, HasSubstr("softmax"));
   EXPECT_THAT(runTegula({"op", "show", "softmax", "--stage", "assembly"}).output, HasSubstr("asm"));
 }

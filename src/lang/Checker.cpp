@@ -167,9 +167,18 @@ private:
     if (count >= 0 && count != expected_ && expected_ >= 0)
       report(resultId_, value.span, "{} {} returned; expected {} ({})", count, count == 1 ? "value is" : "values are",
              expected_, what_);
-    if (resultId_ != DiagnosticId::ResultCount || v.kinds & kind::Tuple) return;
-    if (!(v.kinds & kind::Tensor))
-      report(DiagnosticId::ArgumentType, value.span, "{} is returned; expected a tensor", describeKinds(v.kinds));
+    if (resultId_ != DiagnosticId::ResultCount) return;
+    if (value.is(ExprKind::Tuple) && count == static_cast<int>(value.args.size())) {
+      for (const ExprPtr& e : value.args)
+        if (!e->is(ExprKind::Star)) returnedTensor(expression(*e).kinds, e->span);
+    } else if (!(v.kinds & kind::Tuple)) {
+      returnedTensor(v.kinds, value.span);
+    }
+  }
+
+  void returnedTensor(Kinds k, Span at) {
+    if (!(k & kind::Tensor))
+      report(DiagnosticId::ArgumentType, at, "{} is returned; expected a tensor", describeKinds(k));
   }
 
   void ifStatement(const Stmt& s) {
@@ -377,7 +386,9 @@ private:
   NameState call(const Expr& e) {
     Symbol name = e.callee();
     if (name.empty()) {
-      report(DiagnosticId::UnknownFunction, e.arg(0).span, "only functions and operators can be called, by name");
+      Span at = e.arg(0).span;
+      if (at.endLine > at.line) at = Span::after(at); // the bracket that calls
+      report(DiagnosticId::UnknownFunction, at, "only functions and operators can be called, by name");
       arguments(e);
       return {};
     }

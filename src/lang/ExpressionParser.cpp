@@ -1,5 +1,6 @@
 // The grammar of expressions: spec/tile-language.md, section 2.
 #include "lang/ExpressionParser.h"
+#include "lang/Builtins.h"
 #include <charconv>
 #include <cmath>
 
@@ -207,6 +208,8 @@ ExprPtr ExpressionParser::index(ExprPtr base) {
     if (!take(",")) break;
   }
   if (at("=")) fail(DiagnosticId::ExpectedToken, bracket, "name=value inside an index; expected '(' for a call");
+  const Expr& indexed = e->arg(0);
+  if (indexed.is(ExprKind::Name) && findBuiltin(indexed.name)) refuseOtherEnd(bracket);
   expect("]", "after the indices");
   e->span = Span::join(e->span, previous());
   return finish(std::move(e));
@@ -220,7 +223,7 @@ ExprPtr ExpressionParser::subscript() {
 }
 
 void ExpressionParser::refuseTextBelow() {
-  bool below = at(TokenKind::String) && token().span.line > previous().endLine;
+  bool below = at(TokenKind::String) && token().span.line > previous().endLine && !ahead(1).is(",");
   if (below && !isComma(list_.tokens[pos_ - 1]))
     fail(DiagnosticId::ExpectedExpression, Span::after(previous()),
          "expected an index before the end of this line, found a string below it");
@@ -338,10 +341,18 @@ ExprPtr ExpressionParser::parentheses() {
   return e;
 }
 
+void ExpressionParser::refuseOtherEnd(Span bracket) {
+  if (at(")") && token().span.line > bracket.line)
+    fail(DiagnosticId::ExpectedToken, bracket,
+         fmt::format("this '[' meets ')' on line {}; expected '(' here or ']' there", token().span.line));
+}
+
 ExprPtr ExpressionParser::listInBrackets() {
   Depth depth(*this);
   ExprPtr e = make(ExprKind::List, next().span);
+  Span bracket = e->span;
   while (!at("]")) {
+    refuseOtherEnd(bracket);
     if (at(":")) fail(DiagnosticId::ExpectedToken, e->span, "a slice in a list; expected what is indexed before '['");
     e->args.push_back(element());
     if (at("for"))
@@ -349,6 +360,7 @@ ExprPtr ExpressionParser::listInBrackets() {
            "comprehensions are not part of the tile language; write a 'for' statement");
     if (!take(",")) break;
   }
+  refuseOtherEnd(bracket);
   expect("]", "to close the '['");
   e->span = Span::join(e->span, previous());
   return finish(std::move(e));

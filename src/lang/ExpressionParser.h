@@ -60,6 +60,8 @@ protected:
   /// An element of a tuple or list: an expression, or *expression.
   ExprPtr element() { return at("*") ? star() : expression(); }
   ExprPtr listInBrackets();
+  /// A '[' of several lines that ends in ')', where a '[' cannot stand: the '[' is the wrong one.
+  void refuseOtherEnd(Span bracket);
 
   int depth_ = 0;
 };

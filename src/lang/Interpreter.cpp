@@ -87,6 +87,7 @@ StatusOr<Interpreter::Flow> Interpreter::statement(const Stmt& s) {
   }
   case StmtKind::Return: {
     TG_ASSIGN_OR_RETURN(returned_, evaluate(*s.value));
+    returnedAt_ = s.value->span;
     return Flow::Returned;
   }
   case StmtKind::If: {

@@ -32,6 +32,8 @@ public:
   Emitter& emitter() { return emitter_; }
   /// Where the innermost failure was; line 0 when nothing failed.
   Span failure() const { return failure_; }
+  /// The value of the return statement that ended the body.
+  Span returnedAt() const { return returnedAt_; }
 
 private:
   enum class Flow { Next, Returned };
@@ -55,7 +57,7 @@ private:
   std::vector<std::pair<Symbol, Operand>> names_;
   Operand returned_;
   int64_t steps_ = 0; // of loops, so far
-  Span failure_;
+  Span failure_, returnedAt_;
 };
 
 /// Arithmetic of two constants or tensors, by Python's rules for numbers.

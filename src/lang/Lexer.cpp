@@ -63,6 +63,13 @@ private:
   /// Whether the text here is the whole word `w`.
   bool wordHere(std::string_view w) const { return startsWith(w) && !isNamePart(peek(w.size())); }
 
+  /// Whether a whole return statement begins here: the word alone is none.
+  bool returnsHere() const {
+    if (!wordHere("return")) return false;
+    std::string_view rest = text_.substr(pos_ + 6);
+    return rest.substr(0, rest.find('\n')).find_first_not_of(" \t\r") != std::string_view::npos;
+  }
+
   /// At the first byte of a line: blank lines, comments, indentation.
   void beginLine() {
     lineBegins_ = false;
@@ -70,7 +77,7 @@ private:
     while (peek() == ' ' || peek() == '\t' || peek() == '\f' || peek() == '\r') ++pos_;
     if (atEnd() || peek() == '\n' || peek() == '#') return; // no indentation to speak of
     if (depth_ > 0) {
-      bool starts = wordHere("def") || wordHere("return") || (peek() == '@' && pos_ == begin);
+      bool starts = wordHere("def") || returnsHere() || (peek() == '@' && pos_ == begin);
       if (!starts) return;
       depth_ = 0;
       endStatement();
@@ -93,14 +100,24 @@ private:
         return;
       }
       indents_.push_back(width);
+      blockStart_ = span;
       push(TokenKind::Indent, span, {});
       return;
     }
+    int inner = indents_.back();
+    Span block = blockStart_;
     while (width < indents_.back()) {
       indents_.pop_back();
       push(TokenKind::Dedent, here(), {});
     }
     if (width == indents_.back()) return;
+    // Of two lines that should agree, the one that is not at a multiple of four is the odd one.
+    if (inner % 4 != 0 && width % 4 == 0 && block.line > 0) {
+      diagnostics_.report(DiagnosticId::BadIndent, block,
+                          "this block is indented by {} spaces, but line {} by {}, which no open block is", inner,
+                          line_, width);
+      return;
+    }
     diagnostics_.report(DiagnosticId::BadIndent, here(),
                         "this line is indented by {} spaces, which no open block is; the nearest has {}", width,
                         indents_.back());
@@ -263,29 +280,62 @@ private:
   }
 
   void bracket(std::string_view op, Span span) {
-    if (op == "(" || op == "[" || op == "{") ++depth_;
+    if (op == "(" || op == "[" || op == "{") {
+      if (depth_++ == 0) outermost_ = line_;
+    }
     if (op == ")" || op == "]" || op == "}") {
       if (depth_ == 0) {
-        // The first thing on its line: what it should close was closed at the end of the statement before.
-        bool first = text_.substr(lineStart_, static_cast<size_t>(span.column) - 1).find_first_not_of(" \t") ==
-                     std::string_view::npos;
-        const Token* before = nullptr;
-        for (size_t i = tokens_.size(); i > 0 && !before; --i)
-          if (!tokens_[i - 1].text.empty()) before = &tokens_[i - 1];
-        bool ended = before && (before->is(",") || before->is(")") || before->is("]"));
-        std::string_view rest = text_.substr(pos_, text_.find('\n', pos_) - pos_);
-        bool closes = rest.find_first_not_of(" ,:)\r") == std::string_view::npos || rest.substr(0, 3) == " ->";
-        if (first && ended && closes && before->span.line + 1 >= span.line)
-          diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span,
-                              "the brackets of this statement are closed here, but '{}' follows on line {}", op,
-                              span.line);
-        else
-          diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
+        unmatched(op, span);
         return;
       }
-      --depth_;
+      if (--depth_ == 0) closedSeveralLines_ = outermost_ < line_;
     }
     push(TokenKind::Operator, span, op);
+  }
+
+  /// A closing bracket that closes nothing. When it is the first thing on its line, as the formatter writes brackets of
+  /// several lines, either an earlier one closed too early, or the opening one is missing on the line it stands under.
+  void unmatched(std::string_view op, Span span) {
+    bool first = text_.substr(lineStart_, static_cast<size_t>(span.column) - 1).find_first_not_of(" \t") ==
+                 std::string_view::npos;
+    std::string_view rest = text_.substr(pos_, text_.find('\n', pos_) - pos_);
+    bool last = rest.find_first_not_of(" ,:)\r") == std::string_view::npos || rest.substr(0, 3) == " ->";
+    const Token* before = lastVisible(tokens_.size());
+    bool ended = before && (before->is(",") || before->is(")") || before->is("]"));
+    if (first && last && ended && closedSeveralLines_ && before->span.line + 1 >= span.line) {
+      diagnostics_.report(DiagnosticId::UnmatchedBracket, before->span,
+                          "the brackets of this statement are closed here, but '{}' follows on line {}", op, span.line);
+      return;
+    }
+    const Token* head = first && last ? headAbove(span) : nullptr;
+    // After ':' the lines between are a block. In the first column no block ends with a bracket. After an opening
+    // bracket it was closed too early, and what follows was reported already.
+    bool opens = head && (head->is("(") || head->is("[") || head->is("{"));
+    if (head && !opens && (!head->is(":") || span.column == 1) && head->span.line + 1 < span.line)
+      diagnostics_.report(DiagnosticId::UnmatchedBracket, Span::after(head->span),
+                          "no bracket is open at the end of this line, but '{}' on line {} closes one", op, span.line);
+    else
+      diagnostics_.report(DiagnosticId::UnmatchedBracket, span, "'{}' closes nothing", op);
+  }
+
+  /// The last of the tokens before `end` that can be seen, or null.
+  const Token* lastVisible(size_t end) const {
+    while (end > 0 && tokens_[end - 1].text.empty()) --end;
+    return end > 0 ? &tokens_[end - 1] : nullptr;
+  }
+
+  /// The last token of the nearest line above that is indented no deeper than `at`, or null.
+  const Token* headAbove(Span at) const {
+    const Token* end = nullptr; // the last token of the line that is looked at
+    for (size_t i = tokens_.size(); i > 0; --i) {
+      const Token& t = tokens_[i - 1];
+      if (t.text.empty()) continue;
+      if (!end || t.span.endLine != end->span.line) end = &t;
+      const Token* before = lastVisible(i - 1);
+      bool begins = !before || before->span.endLine < t.span.line;
+      if (begins && t.span.line < at.line && t.span.column <= at.column) return end;
+    }
+    return nullptr;
   }
 
   std::string_view text_;
@@ -293,9 +343,12 @@ private:
   Diagnostics& diagnostics_;
   size_t pos_ = 0, lineStart_ = 0;
   int32_t line_ = 1;
-  int depth_ = 0; // open brackets
+  int depth_ = 0;                   // open brackets
+  int32_t outermost_ = 0;           // the line of the first of them
+  bool closedSeveralLines_ = false; // the last brackets that closed stood on several lines
   bool lineBegins_ = true, joined_ = false, tooDeep_ = false;
   std::vector<int> indents_ = {0};
+  Span blockStart_; // of the block begun last
   std::vector<Token> tokens_;
   std::vector<Comment> comments_;
 };

@@ -197,7 +197,10 @@ StatusOr<Values> OperatorLibrary::Impl::run(const Entry& e, std::span<const Valu
     return returned.status();
   }
   Values out;
-  TG_RETURN_IF_ERROR(collectResults(*e.op, *returned, out));
+  if (Status s = collectResults(*e.op, *returned, out); !s.ok()) {
+    if (failure) failure->body = it.returnedAt();
+    return s;
+  }
   absl::InlinedVector<TensorType, 3> types;
   for (Value v : out) types.push_back(builder.typeOf(v));
   TG_RETURN_IF_ERROR(binding.checkResults(types, place));
@@ -234,7 +237,7 @@ StatusOr<Values> OperatorLibrary::Impl::runGrad(const Entry& e, std::span<const 
   Sequence gradients = returned->sequence() ? *returned->sequence() : Sequence{*returned};
   TG_ASSIGN_OR_RETURN(auto ranges, inputRanges(op, inputs.size()));
   Values out(inputs.size());
-  if (failure) failure->body = e.grad->function->nameSpan;
+  if (failure) failure->body = it.returnedAt();
   size_t next = 0;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (!op.inputs[i].differentiable) continue;

@@ -224,10 +224,13 @@ private:
         bool severalLines =
             last && last->span.endLine > last->span.line && token().span.endColumn > last->span.column + 1;
         bool continues = pos_ > 1 && (list_.tokens[pos_ - 2].is(",") || severalLines);
-        error(DiagnosticId::UnexpectedIndent, continues ? Span::after(lastVisible()) : token().span,
-              continues ? "the next line is indented as if this statement went on; its brackets are closed here"
-                        : "this line is indented deeper than its block; expected the same indentation");
+        Span indented = token().span, before = Span::after(lastVisible());
         skipBlock();
+        // The lexer found a bracket below that closes nothing: its opening one is missing here.
+        continues |= diagnostics_.hasBetween(indented.file, before.line, token().span.line);
+        error(DiagnosticId::UnexpectedIndent, continues ? before : indented,
+              continues ? "the next line is indented as if this statement went on, but no bracket is open here"
+                        : "this line is indented deeper than its block; expected the same indentation");
         continue;
       }
       guarded([&] { out.push_back(statement()); });

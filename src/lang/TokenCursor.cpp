@@ -96,6 +96,44 @@ const Token* TokenCursor::brackets(bool* oneLine, bool* any) const {
   return first;
 }
 
+bool TokenCursor::startsStatement(size_t i) const {
+  const Token &t = list_.tokens[i], &after = list_.tokens[std::min(i + 1, list_.tokens.size() - 1)];
+  if (isInvisible(after.kind) || after.span.line > t.span.line) return t.is("pass");
+  if (t.kind == TokenKind::Keyword)
+    return t.is("return") || t.is("if") || t.is("elif") || t.is("else") || t.is("for") || t.is("assert") || t.is("def");
+  if (t.is("@")) return true;
+  bool assigns = after.kind == TokenKind::Operator && after.text.back() == '=' && !after.is("==");
+  return t.kind == TokenKind::Name && (assigns || isComma(after) || after.is("["));
+}
+
+std::optional<Span> TokenCursor::layoutBreak() const {
+  struct Open {
+    Span span;
+    int32_t indentation;
+  };
+  size_t begin = pos_;
+  while (begin > 0 && !isInvisible(list_.tokens[begin - 1].kind)) --begin;
+  std::vector<Open> open;
+  int32_t line = 0, indentation = 0;
+  for (size_t i = begin; i <= pos_; ++i) {
+    const Token& t = list_.tokens[i];
+    if (isInvisible(t.kind)) break;
+    bool first = t.span.line != line && (i == begin || list_.tokens[i - 1].span.endLine != t.span.line);
+    if (first) line = t.span.line, indentation = t.span.column;
+    if (first && !open.empty()) {
+      if (!isClose(t) && indentation <= open.back().indentation) {
+        // The next element of an outer bracket, or the next statement; or what stands where the bracket should close.
+        bool element = indentation > open.front().indentation;
+        return element || startsStatement(i) ? Span::after(list_.tokens[i - 1].span) : t.span;
+      }
+      if (isClose(t) && indentation < open.back().indentation) return open.back().span;
+    }
+    if (isOpen(t)) open.push_back({t.span, indentation});
+    if (isClose(t) && !open.empty()) open.pop_back();
+  }
+  return {};
+}
+
 Span TokenCursor::lastVisible() const {
   for (size_t i = pos_; i > 0; --i) {
     TokenKind k = list_.tokens[i - 1].kind;
@@ -105,6 +143,12 @@ Span TokenCursor::lastVisible() const {
 }
 
 void TokenCursor::fail(DiagnosticId id, Span at, const std::string& message) {
+  if (std::optional<Span> broken = id == DiagnosticId::TooDeep ? std::nullopt : layoutBreak();
+      broken && broken->line != at.line) {
+    error(DiagnosticId::ExpectedToken, *broken,
+          fmt::format("a bracket is not closed here, by the layout of this statement; line {}: {}", at.line, message));
+    throw SyntaxError();
+  }
   bool missing =
       id == DiagnosticId::ExpectedToken || id == DiagnosticId::ExpectedExpression || id == DiagnosticId::KeywordOrder;
   const Token* open = missing ? unclosedBracket() : nullptr;

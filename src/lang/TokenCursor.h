@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lang/Lexer.h"
+#include <optional>
 
 namespace tegula::lang {
 
@@ -45,6 +46,13 @@ protected:
   const Token* unclosedBracket() const { return brackets(); }
   /// `oneLine`: a bracket that is open here was meant to close on its line. `any`: a bracket is open here.
   const Token* brackets(bool* oneLine = nullptr, bool* any = nullptr) const;
+  /// Where the layout shows that a bracket of this statement was not closed: a line inside it that is indented no
+  /// deeper than the line that opened it and does not begin with the closing bracket, or a closing bracket that stands
+  /// under an earlier line than the one it would close. Only asked after an error, because layout inside brackets is
+  /// free.
+  std::optional<Span> layoutBreak() const;
+  /// Whether a statement or definition could begin at token i, by the token after it.
+  bool startsStatement(size_t i) const;
   Span lastVisible() const;
   [[noreturn]] void fail(DiagnosticId id, Span at, const std::string& message);
   /// One error a line: the first explains the others.

@@ -72,9 +72,8 @@ Tensor Gpt::logits(ParameterValues p, const Tensor& hidden) const {
 Tensor Gpt::loss(const Tensor& logits, const Tensor& labels, Symbol reductionName) const {
   static const Symbol crossEntropy("cross_entropy"), ignoreIndex("ignore_index"), reduction("reduction");
   Scope scope(logits.session(), "loss");
-  int64_t rows = labels.shape().elements();
-  return call(crossEntropy, {reshape(logits, {rows, config_.vocabulary}), reshape(labels, {rows})},
-              {{ignoreIndex, kIgnoredLabel}, {reduction, reductionName}});
+  // As they are: rows merged into one axis would come apart again at T = 1, and the graph would depend on an extent.
+  return call(crossEntropy, {logits, labels}, {{ignoreIndex, kIgnoredLabel}, {reduction, reductionName}});
 }
 
 double Gpt::trainingFlopsPerToken(int64_t T) const {

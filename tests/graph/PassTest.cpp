@@ -82,6 +82,13 @@ TEST(Simplify, ViewsFold) {
     if (n.op == Symbol("reduce_sum")) EXPECT_FALSE(n.attrs.getBool("keepdim"));
 }
 
+TEST(Simplify, RecordedSlicesStayAtEveryExtent) {
+  for (int64_t size : {3, 7, 8}) {
+    Graph s = expectSimplified([size](Emit& e, Value x) { return e.slice(x, {0}, {size}, {1}); });
+    EXPECT_EQ(count(s, "slice"), 1) << "of " << size;
+  }
+}
+
 TEST(Simplify, CastsMoveTowardsTheComputation) {
   Graph s = expectSimplified([](Emit& e, Value x) {
     Value narrow = e.cast(x, DType::BF16);

@@ -60,7 +60,7 @@ Value inputGradient(RuleCall& c, const Window& at) {
     back.low.push_back(reach - at.low[i]);
     back.high.push_back(x[i + 2] - spread + at.low[i]);
   }
-  Value spreadDy = e.pad(c.dy(), none, none, interior, 0);
+  Value spreadDy = interior == none ? c.dy() : e.pad(c.dy(), none, none, interior, 0); // strides are no extents
   Value swapped = swapWithinGroups(e, e.reverse(c.in(1), flipped), at.groups, 0);
   return convolve(e, spreadDy, swapped, back);
 }

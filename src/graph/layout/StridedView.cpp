@@ -36,6 +36,17 @@ StridedView broadcasted(const Node& n, const StridedView& v) {
   return r;
 }
 
+/// Axes of extent 1 from `i` on in `v` and from `o` on in `to`, up to the next longer ones: an axis that both have keeps
+/// its stride, as it would with another extent, so that the kernels of other extents fit.
+void pairUnitAxes(const StridedView& v, int& i, StridedView& r, int& o, std::vector<bool>& set) {
+  while (i < v.shape.rank() && o < r.shape.rank() && v.shape[i] == 1 && r.shape[o] == 1) {
+    r.strides[o] = v.strides[i++];
+    set[o++] = true;
+  }
+  while (i < v.shape.rank() && v.shape[i] == 1) ++i;
+  while (o < r.shape.rank() && r.shape[o] == 1) ++o;
+}
+
 /// Strides of axes of extent 1 never matter; these are what row-major order would give after the axis behind.
 void fillUnitAxes(StridedView& r, const std::vector<bool>& set) {
   for (int i = r.shape.rank() - 1; i >= 0; --i)
@@ -55,8 +66,7 @@ std::optional<StridedView> reshapeView(const StridedView& v, const Shape& to) {
   std::vector<bool> set(to.rank(), false);
   int i = 0, o = 0;
   while (true) {
-    while (i < v.shape.rank() && v.shape[i] == 1) ++i;
-    while (o < to.rank() && to[o] == 1) ++o;
+    pairUnitAxes(v, i, r, o, set);
     if (i == v.shape.rank() || o == to.rank()) break;
     // The shortest runs of axes on both sides with equally many elements.
     int iEnd = i + 1, oEnd = o + 1;

@@ -74,28 +74,27 @@ Value transpose(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
   return s.make(kBroadcast, {n->inputs[0]}, {{attr::shape, shape}, {attr::axes, axes}});
 }
 
+/// A slice stays even where it happens to be whole: with other extents its gradient has zeros around it, and kernels
+/// must not depend on extents. Turning an axis round twice is no accident of extents.
 Value slice(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
   const Shape from = s.shapeOf(in[0]), starts = attrs.getInts(attr::starts), sizes = attrs.getInts(attr::sizes),
               steps = attrs.getInts(attr::steps);
-  if (sizes == from && starts == filledShape(from.rank(), 0) && steps == filledShape(from.rank(), 1)) return in[0];
   if (Value v = numberRepeated(s, in[0], sizes); v.present()) return v;
   const Node* n = s.producer(in[0], kSlice);
   if (!n) return {};
   Shape bothStarts, bothSteps;
+  bool turnedBack = false;
   for (int i = 0; i < from.rank(); ++i) {
     bool empty = sizes[i] == 0;
     int64_t innerStart = n->attrs.getInts(attr::starts)[i], innerStep = n->attrs.getInts(attr::steps)[i];
     bothStarts.push_back(empty ? 0 : innerStart + starts[i] * innerStep);
     bothSteps.push_back(empty ? 1 : innerStep * steps[i]);
+    turnedBack = turnedBack || (innerStep < 0 && steps[i] < 0);
   }
+  bool whole = sizes == s.shapeOf(n->inputs[0]) && bothStarts == filledShape(from.rank(), 0) &&
+               bothSteps == filledShape(from.rank(), 1);
+  if (turnedBack && whole) return n->inputs[0];
   return s.make(op, {n->inputs[0]}, {{attr::starts, bothStarts}, {attr::sizes, sizes}, {attr::steps, bothSteps}});
-}
-
-Value pad(Simplifier& s, Symbol, In in, const Attributes& attrs) {
-  const Shape none = filledShape(s.shapeOf(in[0]).rank(), 0);
-  bool nothing =
-      attrs.getInts(attr::low) == none && attrs.getInts(attr::high) == none && attrs.getInts(attr::interior) == none;
-  return nothing ? in[0] : Value{};
 }
 
 Value concatenate(Simplifier&, Symbol, In in, const Attributes&) { return in.size() == 1 ? in[0] : Value{}; }
@@ -121,7 +120,7 @@ Value reduce(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
 
 std::span<const NamedRule> viewSimplifications() {
   static const NamedRule table[] = {{"broadcast", broadcast}, {"reshape", reshape},   {"transpose", transpose},
-                                    {"slice", slice},         {"pad", pad},           {"concatenate", concatenate},
+                                    {"slice", slice},         {"concatenate", concatenate},
                                     {"reduce_sum", reduce},   {"reduce_max", reduce}, {"reduce_min", reduce},
                                     {"reduce_prod", reduce}};
   return table;

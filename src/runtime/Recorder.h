@@ -114,8 +114,8 @@ private:
   absl::flat_hash_map<std::pair<uint64_t, TypeId>, StateValue> numbers_; // by bits and type
   std::vector<ScopeNode> scopeTree_{{Symbol(), -1, {}}};
   int32_t scope_ = 0;
-  absl::InlinedVector<Value, 16> operands_; // of the node being made
-  absl::InlinedVector<TypeId, 16> types_;
+  std::vector<Value> operands_; // of the node being made; clear() keeps the memory, which InlinedVector gives back
+  std::vector<TypeId> types_;
 };
 
 } // namespace tegula

@@ -36,8 +36,8 @@ StridedView broadcasted(const Node& n, const StridedView& v) {
   return r;
 }
 
-/// Axes of extent 1 from `i` on in `v` and from `o` on in `to`, up to the next longer ones: an axis that both have keeps
-/// its stride, as it would with another extent, so that the kernels of other extents fit.
+/// Axes of extent 1 from `i` on in `v` and from `o` on in `to`, up to the next longer ones: an axis that both have
+/// keeps its stride, as it would with another extent, so that the kernels of other extents fit.
 void pairUnitAxes(const StridedView& v, int& i, StridedView& r, int& o, std::vector<bool>& set) {
   while (i < v.shape.rank() && o < r.shape.rank() && v.shape[i] == 1 && r.shape[o] == 1) {
     r.strides[o] = v.strides[i++];

@@ -119,10 +119,9 @@ Value reduce(Simplifier& s, Symbol op, In in, const Attributes& attrs) {
 } // namespace
 
 std::span<const NamedRule> viewSimplifications() {
-  static const NamedRule table[] = {{"broadcast", broadcast}, {"reshape", reshape},   {"transpose", transpose},
-                                    {"slice", slice},         {"concatenate", concatenate},
-                                    {"reduce_sum", reduce},   {"reduce_max", reduce}, {"reduce_min", reduce},
-                                    {"reduce_prod", reduce}};
+  static const NamedRule table[] = {{"broadcast", broadcast}, {"reshape", reshape},         {"transpose", transpose},
+                                    {"slice", slice},         {"concatenate", concatenate}, {"reduce_sum", reduce},
+                                    {"reduce_max", reduce},   {"reduce_min", reduce},       {"reduce_prod", reduce}};
   return table;
 }
 

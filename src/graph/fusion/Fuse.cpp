@@ -96,6 +96,7 @@ private:
     std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(),
                    std::back_inserter(nodes));
     for (int32_t b : r.between) addUnique(nodes, b);
+    addInnerPaths(nodes);
     std::sort(nodes.begin(), nodes.end());
     if (!allowed(nodes)) return;
     for (int32_t k : into.nodes)
@@ -106,6 +107,22 @@ private:
     from.keepsOperator = from.keepsOperator || into.keepsOperator;
     into.alive = false;
     into.nodes.clear();
+  }
+
+  /// Adds the views and cheap nodes on every path from one of `nodes` to another: outside, such a node would wait for the
+  /// group and the group for it.
+  void addInnerPaths(std::vector<int32_t>& nodes) const {
+    auto inside = [&](int32_t i) { return std::find(nodes.begin(), nodes.end(), i) != nodes.end(); };
+    for (size_t k = 0; k < nodes.size(); ++k)
+      for (Value v : g_.node(nodes[k]).inputs) {
+        std::vector<int32_t> path;
+        int32_t at = v.present() ? v.node : -1;
+        while (at >= 0 && !isCompute(at) && !inside(at)) {
+          path.push_back(at);
+          at = g_.node(at).inputs.empty() ? -1 : g_.node(at).inputs[0].node;
+        }
+        if (at >= 0 && inside(at)) nodes.insert(nodes.end(), path.begin(), path.end());
+      }
   }
 
   /// Is there a path producer -> some other group -> consumer? Walks back from the consumer's operands.

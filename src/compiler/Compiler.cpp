@@ -2,6 +2,7 @@
 // else: loop/), kernels to the code generator.
 #include "compiler/Compiler.h"
 
+#include "compiler/SourceHash.h"
 #include "compiler/codegen/PeakKernel.h"
 #include "compiler/codegen/Pipeline.h"
 #include "compiler/loop/LoopGroups.h"
@@ -12,8 +13,11 @@
 namespace tegula {
 namespace {
 
-/// Raised by hand whenever generated code may change: images of other versions are not used.
-constexpr std::string_view kVersion = "tegula-code-1 llvm-" LLVM_VERSION_STRING;
+/// Images of other versions are not used: this compiler's sources and the LLVM it was built with.
+const std::string& codeVersion() {
+  static const std::string version = fmt::format("tegula-code-{} llvm-" LLVM_VERSION_STRING, compilerSourceHash());
+  return version;
+}
 
 struct StageName {
   std::string_view name;
@@ -71,7 +75,7 @@ public:
 
   // --------------------------------------------------------------------------------------------------------- Compiler
   const Target& target() const override { return target_; }
-  std::string_view version() const override { return kVersion; }
+  std::string_view version() const override { return codeVersion(); }
 
   StatusOr<CodeImage> compile(const KernelSource& source) const override {
     if (auto* s = dynamic_cast<const loop::LoopSource*>(&source)) return loop::compile(*s, target_);

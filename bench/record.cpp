@@ -1,6 +1,6 @@
-// Time to record a node of a lazy graph and to find its plan, per node: an imperative training step is recorded again at
-// every step, so this is the price of "imperative code, static plan". The other side is the same number of std::vector
-// push_backs of a 64-byte node, what any recorder at least does.
+// Time to record a node of a lazy graph and to find its plan, per node: an imperative training step is recorded again
+// at every step, so this is the price of "imperative code, static plan". The other side is the same number of
+// std::vector push_backs of a 64-byte node, what any recorder at least does.
 //
 // usage: bench_record [NODES]
 #include "runtime/Session.h"
@@ -14,9 +14,7 @@ using namespace tegula;
 
 namespace {
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   return v[v.size() / 2];

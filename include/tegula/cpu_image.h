@@ -25,21 +25,22 @@ enum {
 typedef struct tg_cpu_image_header {
   uint64_t magic;
   uint32_t version;
-  uint32_t header_bytes;   /* sizeof(tg_cpu_image_header) of the writer: readers may know fewer or more fields */
-  uint64_t image_bytes;    /* whole image, a multiple of the page */
-  uint64_t isa;            /* TG_CPU_* bits */
-  uint64_t code_offset;    /* from the start of the image; page aligned */
+  uint32_t header_bytes; /* sizeof(tg_cpu_image_header) of the writer: readers may know fewer or more fields */
+  uint64_t image_bytes;  /* whole image, a multiple of the page */
+  uint64_t isa;          /* TG_CPU_* bits */
+  uint64_t code_offset;  /* from the start of the image; page aligned */
   uint64_t code_bytes;
   uint64_t constants_offset; /* page aligned; constants_bytes may be 0 */
   uint64_t constants_bytes;
-  uint64_t entry_offset;   /* of the kernel function, from the start of the image */
-  uint64_t checksum;       /* XXH3-64 of everything after the header */
+  uint64_t entry_offset; /* of the kernel function, from the start of the image */
+  uint64_t checksum;     /* XXH3-64 of everything after the header */
 } tg_cpu_image_header;
 
 /* The kernel function at entry_offset, C calling convention of the platform:
  * work items [begin, end) of one dispatch segment. bindings: operand addresses; scalars: extents, strides …;
  * scratch: private to this call, 64-byte aligned, as large as the dispatch said. May run concurrently with other
  * ranges of the same dispatch, in any order. Calls nothing. */
-typedef void (*tg_cpu_kernel_fn)(void *const *bindings, const int64_t *scalars, int64_t begin, int64_t end, void *scratch);
+typedef void (*tg_cpu_kernel_fn)(void* const* bindings, const int64_t* scalars, int64_t begin, int64_t end,
+                                 void* scratch);
 
 #endif

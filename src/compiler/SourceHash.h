@@ -1,5 +1,5 @@
-// A hash of the compiler's own sources, made at build time: part of every cache key, so that an image made by other code
-// is never taken for this compiler's.
+// A hash of the compiler's own sources, made at build time: part of every cache key, so that an image made by other
+// code is never taken for this compiler's.
 #pragma once
 
 #include <string_view>

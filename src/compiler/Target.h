@@ -24,16 +24,16 @@ struct TargetInstruction {
 };
 
 struct Target {
-  std::string name;                  // "x86-64-v4-bf16"
-  std::string triple, cpu;           // for LLVM: "x86_64-unknown-linux-gnu", "x86-64-v4"
-  std::vector<std::string> features; // LLVM feature strings beyond the cpu's: "+avx512bf16"
+  std::string name;                           // "x86-64-v4-bf16"
+  std::string triple, cpu;                    // for LLVM: "x86_64-unknown-linux-gnu", "x86-64-v4"
+  std::vector<std::string> features;          // LLVM feature strings beyond the cpu's: "+avx512bf16"
   std::vector<std::string> processorFeatures; // what a processor must report to run it: "avx2", "fma" …
   std::string codeFormat = "cpu-image-1";
-  int64_t vectorBytes = 32;          // width of the widest vector register
+  int64_t vectorBytes = 32; // width of the widest vector register
   int vectorRegisters = 16;
-  bool maskRegisters = false;        // AVX-512 style predication
-  bool bf16Dot = false;              // vdpbf16ps exists
-  std::vector<CacheLevel> caches;    // L1d, L2, L3
+  bool maskRegisters = false;                  // AVX-512 style predication
+  bool bf16Dot = false;                        // vdpbf16ps exists
+  std::vector<CacheLevel> caches;              // L1d, L2, L3
   std::vector<TargetInstruction> instructions; // stated rates; measured ones below win
   int threads = 1;
   /// Measured once by runtime/Calibrate and cached; absent until measured.
@@ -44,8 +44,8 @@ struct Target {
   int64_t vectorElements(int64_t elementBytes) const { return vectorBytes / elementBytes; }
 };
 
-/// What this machine is; TEGULA_TARGET (or `forced`, which wins) names one instead. Refuses in words a processor without AVX2 and a
-/// forced target that the processor cannot run.
+/// What this machine is; TEGULA_TARGET (or `forced`, which wins) names one instead. Refuses in words a processor
+/// without AVX2 and a forced target that the processor cannot run.
 StatusOr<Target> detectTarget(std::string_view forced = {});
 /// A target by name, for showing code of another machine; not checked against this one.
 StatusOr<Target> targetByName(std::string_view name);

@@ -1,5 +1,5 @@
-// Emit: writes primitives into a graph as expressions. Errors are sticky: after the first one every call gives an absent
-// value, and status() tells it. For gradient rules and passes, where the types are known to fit.
+// Emit: writes primitives into a graph as expressions. Errors are sticky: after the first one every call gives an
+// absent value, and status() tells it. For gradient rules and passes, where the types are known to fit.
 //
 //   Emit e(graph, scope);
 //   Value d = e.mul(dy, e.sub(e.constantLike(1.0, y), e.mul(y, y)));

@@ -15,8 +15,8 @@ struct EvaluationResult {
   std::vector<HostArray> assigned; // one per Graph::assigns()
 };
 
-/// Evaluates outputs and assigns. Library operators and gradients are expanded on the way. Fails with `unsupported` in a
-/// build without the reference evaluator.
+/// Evaluates outputs and assigns. Library operators and gradients are expanded on the way. Fails with `unsupported` in
+/// a build without the reference evaluator.
 StatusOr<EvaluationResult> evaluate(const Graph&, std::span<const HostArray> inputs, Precision = Precision::AsStated);
 
 } // namespace tegula

@@ -1,6 +1,6 @@
 // The graph: nodes in topological order, each a primitive or a library operator applied to earlier values.
-// Extents are concrete in a graph (a plan is made per set of extents); kernels are not: they take extents and strides as
-// run-time arguments, so that other extents mean another plan but no new kernel (docs/decisions).
+// Extents are concrete in a graph (a plan is made per set of extents); kernels are not: they take extents and strides
+// as run-time arguments, so that other extents mean another plan but no new kernel (docs/decisions).
 #pragma once
 
 #include "lang/Builder.h"

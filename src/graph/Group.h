@@ -6,9 +6,9 @@
 
 namespace tegula {
 
-/// `body` has primitives and at most one kept library operator (one with a tile kernel); its Graph inputs are the group's
-/// operands, its outputs the group's results. Views (slice, transpose, reshape, broadcast of operands) that the layout
-/// pass turned into strides are not nodes any more: they are in the operand's layout.
+/// `body` has primitives and at most one kept library operator (one with a tile kernel); its Graph inputs are the
+/// group's operands, its outputs the group's results. Views (slice, transpose, reshape, broadcast of operands) that the
+/// layout pass turned into strides are not nodes any more: they are in the operand's layout.
 ///
 /// - A copy (a view that must become row-major) is a group whose only node casts its input to the input's own type.
 /// - An output may be the very memory of an input of the same type (a state assigned in place) where every use of that
@@ -29,8 +29,8 @@ struct OperandRef {
   int32_t index;
 };
 
-/// The code of one kernel before it is compiled. Subclassed by the compiler; `key` is canonical text with everything the
-/// code depends on (structure, types, layout classes, pinned values, schedule, target) and no run-time extent.
+/// The code of one kernel before it is compiled. Subclassed by the compiler; `key` is canonical text with everything
+/// the code depends on (structure, types, layout classes, pinned values, schedule, target) and no run-time extent.
 struct KernelSource {
   virtual ~KernelSource() = default;
   std::string key;

@@ -1,5 +1,5 @@
-// A plan: one recorded graph made executable. Steps in order, each with a queue and a wait set; every temporary placed in
-// one arena. Immutable after makePlan.
+// A plan: one recorded graph made executable. Steps in order, each with a queue and a wait set; every temporary placed
+// in one arena. Immutable after makePlan.
 #pragma once
 
 #include "graph/TargetModel.h"
@@ -67,7 +67,8 @@ struct PlanOptions {
   std::function<void(std::string_view pass, const Graph&)> observe;
 };
 
-/// Runs every pass, left and right of the bar. Fails if anything would need the reference evaluator, naming the operator.
+/// Runs every pass, left and right of the bar. Fails if anything would need the reference evaluator, naming the
+/// operator.
 StatusOr<Plan> makePlan(const Graph&, const TargetModel&, const PlanOptions& = {});
 /// Names of the passes in order.
 std::vector<std::string> passNames();

@@ -18,7 +18,8 @@ public:
   virtual std::string whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const = 0;
 
   /// Can the kernel of `node` read operand `input` through these strides (a view), or does it need row-major?
-  virtual bool acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape, const Shape& strides) const = 0;
+  virtual bool acceptsStrides(const Graph& g, int32_t node, int input, const Shape& shape,
+                              const Shape& strides) const = 0;
 
   /// Can the kernel of `node` write result `result` through these strides (a transposed storage, or a slice of a larger
   /// tensor), or only row-major?
@@ -26,11 +27,12 @@ public:
     return false;
   }
 
-  /// The packed layout in which the kernel would like operand `input` of the kept operator `node`, or strided if it packs by itself.
+  /// The packed layout in which the kernel would like operand `input` of the kept operator `node`, or strided if it
+  /// packs by itself.
   virtual Layout preferredLayout(const Graph& g, int32_t node, int input) const = 0;
 
-  /// Cuts a group into dispatches at its concrete extents. Fast (microseconds): it only computes keys and arguments; compiling is
-  /// the kernel cache's business. Fails if no kernel can compute the group, saying why.
+  /// Cuts a group into dispatches at its concrete extents. Fast (microseconds): it only computes keys and arguments;
+  /// compiling is the kernel cache's business. Fails if no kernel can compute the group, saying why.
   virtual StatusOr<GroupSchedule> schedule(const Group&) const = 0;
 
   /// bf16 matrix products worth having (measured rate of the dot instruction against f32)?

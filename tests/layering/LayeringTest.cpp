@@ -1,5 +1,5 @@
-// The layers hold: every #include is checked against the table in ARCHITECTURE.md. A folder may include its own files and
-// folders of lower layers; a missing row, an upward edge or a sideways edge fails, naming file and line.
+// The layers hold: every #include is checked against the table in ARCHITECTURE.md. A folder may include its own files
+// and folders of lower layers; a missing row, an upward edge or a sideways edge fails, naming file and line.
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -55,7 +55,8 @@ std::vector<fs::path> sourcesUnder(const fs::path& folder) {
   std::vector<fs::path> files;
   if (!fs::exists(folder)) return files;
   for (const auto& e : fs::recursive_directory_iterator(folder))
-    if (e.path().extension() == ".h" || e.path().extension() == ".cpp" || e.path().extension() == ".c") files.push_back(e.path());
+    if (e.path().extension() == ".h" || e.path().extension() == ".cpp" || e.path().extension() == ".c")
+      files.push_back(e.path());
   return files;
 }
 
@@ -66,7 +67,8 @@ std::string wrongEdge(const std::map<std::string, int>& layers, const std::strin
   auto to = layers.find(top);
   if (to == layers.end() || top == from) return {}; // a library, the standard, or the folder itself
   if (to->second < layers.at(from)) return {};
-  return "layer " + std::to_string(layers.at(from)) + " (" + from + ") includes layer " + std::to_string(to->second) + " (" + top + ")";
+  return "layer " + std::to_string(layers.at(from)) + " (" + from + ") includes layer " + std::to_string(to->second) +
+         " (" + top + ")";
 }
 
 TEST(Layering, EveryFolderHasARow) {
@@ -74,7 +76,8 @@ TEST(Layering, EveryFolderHasARow) {
   ASSERT_GE(layers.size(), 14u) << "the table of ARCHITECTURE.md could not be read";
   for (const auto& e : fs::directory_iterator(kRoot / "src")) {
     if (sourcesUnder(e.path()).empty()) continue;
-    EXPECT_TRUE(layers.count(e.path().filename().string())) << "ARCHITECTURE.md has no row for src/" << e.path().filename();
+    EXPECT_TRUE(layers.count(e.path().filename().string()))
+        << "ARCHITECTURE.md has no row for src/" << e.path().filename();
   }
 }
 
@@ -85,7 +88,8 @@ TEST(Layering, NoUpwardOrSidewaysEdge) {
     for (const auto& file : sourcesUnder(kRoot / "src" / folder))
       for (const Edge& e : includesOf(file)) {
         ++edges;
-        EXPECT_EQ(wrongEdge(layers, folder, e.included), "") << e.file << ":" << e.line << ": #include \"" << e.included << "\"";
+        EXPECT_EQ(wrongEdge(layers, folder, e.included), "")
+            << e.file << ":" << e.line << ": #include \"" << e.included << "\"";
       }
   }
   EXPECT_GT(edges, 100) << "too few includes were seen for the test to mean anything";
@@ -114,7 +118,8 @@ TEST(Layering, BackendsSeeOnlyTheirHeaderAndTheSdk) {
     for (const Edge& e : includesOf(file)) {
       std::string top = e.included.substr(0, e.included.find('/'));
       EXPECT_FALSE(layers.count(top) && e.included.find('/') != std::string::npos)
-          << e.file << ":" << e.line << ": a backend may include tegula/*.h and backends/sdk only, found " << e.included;
+          << e.file << ":" << e.line << ": a backend may include tegula/*.h and backends/sdk only, found "
+          << e.included;
     }
 }
 

@@ -109,8 +109,8 @@ private:
     into.nodes.clear();
   }
 
-  /// Adds the views and cheap nodes on every path from one of `nodes` to another: outside, such a node would wait for the
-  /// group and the group for it.
+  /// Adds the views and cheap nodes on every path from one of `nodes` to another: outside, such a node would wait for
+  /// the group and the group for it.
   void addInnerPaths(std::vector<int32_t>& nodes) const {
     auto inside = [&](int32_t i) { return std::find(nodes.begin(), nodes.end(), i) != nodes.end(); };
     for (size_t k = 0; k < nodes.size(); ++k)

@@ -3,69 +3,18 @@
 
 #include "runtime/Session.h"
 #include "verify/Check.h"
+#include "verify/SessionOperation.h"
 #include <algorithm>
 #include <chrono>
 
 namespace tegula::cli {
-namespace {
-
-std::vector<Tensor> recordInputs(Session& session, std::span<const HostArray> arrays) {
-  std::vector<Tensor> tensors;
-  for (const HostArray& a : arrays) tensors.push_back(isPresent(a) ? session.input(a) : Tensor());
-  return tensors;
-}
-
-StatusOr<std::vector<HostArray>> evaluateAll(Session& session, std::span<const Tensor> results) {
-  TG_RETURN_IF_ERROR(session.evaluate(results));
-  std::vector<HostArray> out;
-  for (const Tensor& t : results) {
-    TG_ASSIGN_OR_RETURN(HostArray array, session.value(t));
-    out.push_back(std::move(array));
-  }
-  return out;
-}
-
-#if TEGULA_REFERENCE
-/// The compiled path as an operation under test. The session must outlive it.
-OperationUnderTest compiledOperation(Session& session) {
-  OperationUnderTest o;
-  o.forward = [&session](Symbol op, std::span<const HostArray> inputs,
-                         const Attributes& attrs) -> StatusOr<std::vector<HostArray>> {
-    std::vector<Tensor> in = recordInputs(session, inputs);
-    return evaluateAll(session, callAll(op, in, attrs));
-  };
-  o.gradient = [&session](Symbol op, std::span<const HostArray> inputs, const Attributes& attrs,
-                          std::span<const HostArray> upstream) -> StatusOr<std::vector<HostArray>> {
-    std::vector<Tensor> in = recordInputs(session, inputs), wrt;
-    std::vector<Tensor> results = callAll(op, in, attrs);
-    Tensor loss;
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!isPresent(upstream[i])) continue;
-      Tensor part = call("sum", {results[i] * session.input(upstream[i])});
-      loss = loss.present() ? loss + part : part;
-    }
-    std::vector<size_t> which;
-    for (size_t i = 0; i < in.size(); ++i)
-      if (in[i].present() && isFloat(in[i].dtype())) {
-        wrt.push_back(in[i]);
-        which.push_back(i);
-      }
-    TG_ASSIGN_OR_RETURN(std::vector<HostArray> gradients, evaluateAll(session, grad(loss, wrt)));
-    std::vector<HostArray> out(inputs.size());
-    for (size_t i = 0; i < which.size(); ++i) out[which[i]] = gradients[i];
-    return out;
-  };
-  return o;
-}
-#endif
-
-} // namespace
+namespace {} // namespace
 
 StatusOr<std::string> checkOperator(const std::string& line) {
 #if TEGULA_REFERENCE
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create({}));
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
-  TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, compiledOperation(*session), session->library()));
+  TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, sessionOperation(*session), session->library()));
   return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}", line,
                      report.comparisons, report.worstRatio, report.undecided, session->kernelLine());
 #else

@@ -32,35 +32,42 @@ protected:
   Target target;
 };
 
+struct Extents {
+  int64_t m, n, k;
+};
+
 TEST_P(EpilogueOn, BiasResidualAndScaleAreBitExact) {
-  for (DType d : {DType::F32, DType::BF16}) {
-    std::mt19937_64 random(1);
-    TestOperand a = randomOperand(random, d, {29, 70}), b = randomOperand(random, d, {70, 45});
-    TestOperand bias = randomOperand(random, d, {45}), residual = layTransposed(randomOperand(random, d, {29, 45}));
-    GroupProblem problem{"matmul", {}, {&a, &b}, {&bias, &residual}, [](Graph& g, Values c, std::vector<Value> extra) {
-                           Shape shape = g.typeOf(c[0]).shape;
-                           Value biased = must(g.addPrimitive("add", {{c[0], repeatRows(g, extra[0], shape)}}, {}));
-                           Value half =
-                               must(g.addPrimitive("constant", {}, {{"value", 0.5}, {"dtype", g.typeOf(c[0]).dtype}}));
-                           Value halves =
-                               must(g.addPrimitive("broadcast", {{half}}, {{"shape", shape}, {"axes", Shape{}}}));
-                           Value scaled = must(g.addPrimitive("mul", {{biased, halves}}, {}));
-                           Value sum = must(g.addPrimitive("add", {{scaled, extra[1]}}, {}));
-                           Value wide = must(g.addPrimitive("cast", {{sum}}, {{"dtype", DType::F32}}));
-                           return std::vector<Value>{biased, wide};
-                         }};
-    auto r = runGroup(problem, target);
-    ASSERT_TRUE(r.ok()) << message(r.status());
-    std::vector<double> c = product(a, b);
-    for (int64_t i = 0; i < 29; ++i)
-      for (int64_t j = 0; j < 45; ++j) {
-        auto at = static_cast<size_t>(i * 45 + j);
-        double biased = roundTo(d, c[at] + bias.values[static_cast<size_t>(j)]);
-        double want = roundTo(d, roundTo(d, biased * 0.5) + residual.values[at]);
-        ASSERT_EQ(r->values[0][at], biased) << name(d) << " " << i << "," << j;
-        ASSERT_EQ(r->values[1][at], want) << name(d) << " " << i << "," << j;
-      }
-  }
+  // No step of the reduction, one, several; one panel and part of one, many; rows and columns that end anywhere.
+  for (Extents x :
+       {Extents{29, 45, 70}, {7, 33, 0}, {1, 1, 1}, {13, 129, 128}, {12, 64, 129}, {25, 200, 700}, {523, 65, 300}})
+    for (DType d : {DType::F32, DType::BF16}) {
+      std::mt19937_64 random(1);
+      TestOperand a = randomOperand(random, d, {x.m, x.k}), b = randomOperand(random, d, {x.k, x.n});
+      TestOperand bias = randomOperand(random, d, {x.n}),
+                  residual = layTransposed(randomOperand(random, d, {x.m, x.n}));
+      GroupProblem problem{
+          "matmul", {}, {&a, &b}, {&bias, &residual}, [](Graph& g, Values c, std::vector<Value> extra) {
+            Shape shape = g.typeOf(c[0]).shape;
+            Value biased = must(g.addPrimitive("add", {{c[0], repeatRows(g, extra[0], shape)}}, {}));
+            Value half = must(g.addPrimitive("constant", {}, {{"value", 0.5}, {"dtype", g.typeOf(c[0]).dtype}}));
+            Value halves = must(g.addPrimitive("broadcast", {{half}}, {{"shape", shape}, {"axes", Shape{}}}));
+            Value scaled = must(g.addPrimitive("mul", {{biased, halves}}, {}));
+            Value sum = must(g.addPrimitive("add", {{scaled, extra[1]}}, {}));
+            Value wide = must(g.addPrimitive("cast", {{sum}}, {{"dtype", DType::F32}}));
+            return std::vector<Value>{biased, wide};
+          }};
+      auto r = runGroup(problem, target);
+      ASSERT_TRUE(r.ok()) << message(r.status());
+      std::vector<double> c = product(a, b);
+      for (int64_t i = 0; i < x.m; ++i)
+        for (int64_t j = 0; j < x.n; ++j) {
+          auto at = static_cast<size_t>(i * x.n + j);
+          double biased = roundTo(d, c[at] + bias.values[static_cast<size_t>(j)]);
+          double want = roundTo(d, roundTo(d, biased * 0.5) + residual.values[at]);
+          ASSERT_EQ(r->values[0][at], biased) << name(d) << " " << i << "," << j;
+          ASSERT_EQ(r->values[1][at], want) << name(d) << " " << i << "," << j;
+        }
+    }
 }
 
 TEST_P(EpilogueOn, GeluByErf) {

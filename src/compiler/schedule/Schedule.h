@@ -1,7 +1,7 @@
 // A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is
 // elsewhere (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
 //
-//   contraction { tile BM=504 BN=512 BK=256; order item panel row depth; parallel M N; dot fma 12x32; pack a=rows
+//   contraction { tile BM=516 BN=1024 BK=128; order item panel row depth; parallel M N; dot fma 6x64; pack a=rows
 //   b=panels;
 //                 stage acc=scratch }
 //

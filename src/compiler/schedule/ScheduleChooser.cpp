@@ -9,8 +9,9 @@ namespace {
 
 // A processor whose caches are unknown is taken to have these.
 constexpr int64_t kAssumedL1Bytes = 32 << 10, kAssumedL2Bytes = 256 << 10;
-constexpr int64_t kRightVectors = 2;   // NR in vectors: two loads feed MR products each
 constexpr int64_t kTemporaries = 2;    // the broadcast left operand, and one to overlap it
+constexpr int64_t kStreamVectors = 2;  // NR in vectors of streaming kernels: their right operands may be narrow
+constexpr int64_t kMostRows = 12;      // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
 constexpr int64_t kStreamRows = 96;    // query block of streaming kernels, rounded to register kernels
 constexpr int64_t kStreamColumns = 64; // key block of streaming kernels: value-changing, so a constant
 constexpr int64_t kMostDepth = 512;    // beyond it the accumulators' traffic is negligible already
@@ -39,11 +40,11 @@ public:
     Schedule s;
     s.dot = dotKind(k, t);
     int64_t lanes = t.vectorElements(elementBytes(k));
-    s.registerColumns = kRightVectors * lanes;
-    s.registerRows = (t.vectorRegisters - kRightVectors - kTemporaries) / kRightVectors;
-    if (s.registerRows > 12)
-      s.registerRows = 12; // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
-    if (k.grid.size() == 2 && k.tiles.size() == 1)
+    bool contracts = k.grid.size() == 2 && k.tiles.size() == 1;
+    int64_t vectors = contracts ? rightVectors(t) : kStreamVectors;
+    s.registerColumns = vectors * lanes;
+    s.registerRows = registerRows(vectors, t);
+    if (contracts)
       contraction(s, k, t);
     else
       streaming(s, k);
@@ -102,6 +103,23 @@ public:
   }
 
 private:
+  /// MR rows of accumulators beside NR = `vectors` right operands.
+  static int64_t registerRows(int64_t vectors, const Target& t) {
+    return std::clamp<int64_t>((t.vectorRegisters - vectors - kTemporaries) / vectors, 1, kMostRows);
+  }
+
+  /// The NR, a power of two vectors, that needs the fewest loads for a product: (MR + NR) / (MR * NR). Loads share
+  /// their ports and the first cache with whatever else the core runs.
+  static int64_t rightVectors(const Target& t) {
+    int64_t best = 1;
+    auto loads = [&](int64_t v) {
+      return static_cast<double>(registerRows(v, t) + v) / static_cast<double>(registerRows(v, t) * v);
+    };
+    for (int64_t v = 2; v <= t.vectorRegisters / 4; v *= 2)
+      if (loads(v) < loads(best)) best = v;
+    return best;
+  }
+
   static void contraction(Schedule& s, const KernelShape& k, const Target& t) {
     s.pattern = "contraction";
     s.order = {"item", "depth_block", "panel", "row", "depth"};
@@ -109,7 +127,8 @@ private:
     int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
     depth = std::min(roundDown(depth, 64), kMostDepth);
     int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
-    int64_t rows = roundUp(std::max(l2 / 4 / (depth * bytes), s.registerRows), s.registerRows);
+    // An eighth for the left block, an eighth for the panels; the accumulator passes through the rest.
+    int64_t rows = roundUp(std::max(l2 / 8 / (depth * bytes), s.registerRows), s.registerRows);
     int64_t cols = roundDown(kMostColumns, s.registerColumns);
     s.tiles = {{k.grid[0].tunable, rows}, {k.grid[1].tunable, cols}, {k.tiles[0].tunable, depth}};
   }

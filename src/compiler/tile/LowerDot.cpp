@@ -70,42 +70,48 @@ struct RegisterKernel {
   }
 };
 
-/// Row counts of the register kernels for a ragged last block, ascending, below `most`.
-SmallVector<int64_t> tailRows(const DotShape& shape) {
+/// Powers of two from `least`, below `most`, and `most`: the sizes of register kernels for ragged ends.
+SmallVector<int64_t> upTo(int64_t most, int64_t least) {
   SmallVector<int64_t> counts;
-  for (int64_t n = shape.compact ? 4 : 1; n < shape.rows; n *= 2) counts.push_back(n);
+  for (int64_t n = least; n < most; n *= 2) counts.push_back(n);
+  counts.push_back(most);
   return counts;
+}
+
+/// Emits `use` of the largest count, or of the smallest that holds `left` (in units) at the ragged end.
+void pick(KernelEmitter& e, Value left, ArrayRef<int64_t> counts, int64_t unit, llvm::function_ref<void(int64_t)> use) {
+  if (counts.size() == 1) return use(counts.front());
+  std::function<void(size_t)> ragged = [&](size_t i) {
+    if (i + 1 == counts.size()) return use(counts.back());
+    e.branch(e.less(left, e.index(counts[i] * unit + 1)), [&] { use(counts[i]); }, [&] { ragged(i + 1); });
+  };
+  ragged(0);
 }
 
 } // namespace
 
 void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Packed& a, const Panels& panels,
-             Value rows, Value cols, Value depth, const DotBlock& block, Value fresh) {
-  Value whole = e.mul(e.div(rows, e.index(shape.rows)), shape.rows);
-  Value rest = e.sub(rows, whole);
+             Value rows, Value cols, Value depth, const DotBlock& block, Value fresh, const DotFinish& finish) {
   Type word = shape.family == DotFamily::Bf16Dot ? Type(e.builder().getIntegerType(16)) : block.element;
   int64_t most = shape.width / v.lanes;
+  SmallVector<int64_t> rowCounts = upTo(shape.rows, shape.compact ? 4 : 1), vectorCounts = upTo(most, 1);
+  if (shape.compact) vectorCounts = {most};
 
-  auto kernel = [&](int64_t count, int64_t vectors, Value b, Value r, Value j) {
+  // One block of registers: the smallest kernel that holds what is left of the rows and columns.
+  auto registers = [&](Value b, Value r, Value j, Value c) {
     Value aRow = e.element(a.base, word, e.mul(r, a.pitch));
-    Value column = block.panelStride > 0 ? e.mul(e.div(j, e.index(shape.width)), block.panelStride) : j;
-    Value c = e.element(block.base, block.element, e.add(e.mul(r, block.pitch), column));
-    RegisterKernel{e, v, shape, count, vectors, block}.run(a, aRow, b, depth, c, fresh);
-  };
-  SmallVector<int64_t> tails = tailRows(shape);
-  auto rowsOf = [&](int64_t vectors, Value b, Value j) {
-    e.loop(e.index(0), whole, shape.rows, [&](Value r) { kernel(shape.rows, vectors, b, r, j); });
-    std::function<void(size_t)> tail = [&](size_t i) {
-      if (i == tails.size()) return kernel(shape.rows, vectors, b, whole, j);
-      e.branch(
-          e.less(rest, e.index(tails[i] + 1)), [&] { kernel(tails[i], vectors, b, whole, j); }, [&] { tail(i + 1); });
-    };
-    if (shape.rows > 1) e.branch(e.less(e.index(0), rest), [&] { tail(0); });
+    pick(e, e.sub(cols, j), vectorCounts, v.lanes, [&](int64_t vectors) {
+      pick(e, e.sub(rows, r), rowCounts, 1,
+           [&](int64_t count) { RegisterKernel{e, v, shape, count, vectors, block}.run(a, aRow, b, depth, c, fresh); });
+    });
   };
   auto panel = [&](Value b, Value j) {
-    if (most == 1 || shape.compact) return rowsOf(most, b, j);
-    Value narrow = e.less(e.sub(cols, j), e.index(shape.width / 2 + 1));
-    e.branch(narrow, [&] { rowsOf((most + 1) / 2, b, j); }, [&] { rowsOf(most, b, j); });
+    Value column = block.panelStride ? e.mul(e.div(j, e.index(shape.width)), block.panelStride) : j;
+    e.loop(e.index(0), rows, shape.rows, [&](Value r) {
+      Value c = e.element(block.base, block.element, e.add(e.mul(r, block.pitch), column));
+      registers(b, r, j, c);
+      if (finish.last) e.branch(finish.last, [&] { finish.block(r, j, c, e.sub(rows, r), e.sub(cols, j)); });
+    });
   };
   auto group = [&](Value first, Value end) {
     e.loop(first, end, shape.width, [&](Value j) {

@@ -25,6 +25,7 @@ LogicalResult ScratchLowering::run() {
     colUnit_ = std::max(colUnit_, static_cast<int64_t>(op.getWidth()));
   });
   rowUnit_ = std::max(mostRows, v_.lanes);
+  function_.walk([&](scf::ForOp loop) { planFinish(loop); });
   if (failed(lowerBlock(function_.getBody().front()))) return failure();
   for (Operation* op : llvm::reverse(dead_)) op->erase();
   function_->removeAttr(kLanesAttribute);
@@ -43,6 +44,10 @@ LogicalResult ScratchLowering::lowerOperation(Operation* op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) return lowerFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op)) return lowerIf(branch);
   if (!isa<TileDialect>(op->getDialect())) return success();
+  if (finishing_.contains(op)) { // done in the loop before it
+    dead_.push_back(op);
+    return success();
+  }
   if (failed(lowerTileOperation(op))) return failure();
   dead_.push_back(op);
   return success();
@@ -164,7 +169,9 @@ void ScratchLowering::lowerLoad(LoadOp op) {
 }
 
 void ScratchLowering::lowerStore(StoreOp op) {
-  auto window = windowAt(e_, function_, op.getView(), op.getRow(), op.getCol());
+  Value row = firstRow_ ? e_.add(op.getRow(), firstRow_) : op.getRow();
+  Value col = firstColumn_ ? e_.add(op.getCol(), firstColumn_) : op.getCol();
+  auto window = windowAt(e_, function_, op.getView(), row, col);
   const LazyTileRef& from = tile(op.getTile());
   window->rows = from->rows, window->cols = from->cols;
   if (from->cols == 1 && window->unitAxis < 0) window->unitAxis = -1;
@@ -208,7 +215,7 @@ void ScratchLowering::lowerMap(MapOp op) {
   t->kind = Kind::Map;
   t->function = op.getFn().str();
   t->element = type.getElementType();
-  t->rows = type.getRows(), t->cols = type.getCols();
+  t->rows = std::min(type.getRows(), mostRows_), t->cols = std::min(type.getCols(), mostColumns_);
   for (Value input : op.getInputs()) {
     const LazyTileRef& in = tile(input);
     if (!t->rowExtent || (in->rows > 1 && t->rows > 1)) t->rowExtent = in->rowExtent;
@@ -293,6 +300,10 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
     tileArgs.push_back(static_cast<unsigned>(i));
     const LazyTileRef& from = tile(init);
     DotOp fresh = startsFresh(loop, static_cast<unsigned>(i));
+    if (fresh && finish_.count(loop)) {
+      tiles_[loop.getRegionIterArgs()[i]] = tiles_[loop.getResults()[i]] = finishingAccumulator(loop, fresh, *from);
+      continue;
+    }
     bool manyPanels = fresh && from->cols > kRowMajorPanels * static_cast<int64_t>(fresh.getWidth());
     LazyTileRef carried = manyPanels ? panelBuffer(fresh, *from)
                                      : buffer(from->rows, from->cols, from->rowExtent, from->colExtent, from->element);
@@ -326,8 +337,10 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   loopOfYield_[yield] = loop;
   builder_.setInsertionPointToStart(body);
   for (unsigned i : tileArgs)
-    if (DotOp dot = startsFresh(loop, i))
+    if (DotOp dot = startsFresh(loop, i)) {
       firstStep_[dot] = e_.equal(lowered.getInductionVar(), lowered.getLowerBound());
+      if (finish_.count(loop)) finishInLastStep(loop, lowered, dot, tile(loop.getRegionIterArgs()[i]));
+    }
   for (Operation& op : llvm::make_early_inc_range(body->without_terminator()))
     if (failed(lowerOperation(&op))) return failure();
 

@@ -3,6 +3,8 @@
 
 #include "compiler/tile/ScratchLowering.h"
 
+#include <bit>
+
 namespace tegula::tile {
 
 using namespace mlir;
@@ -91,6 +93,7 @@ Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
   int64_t room = (caches.size() > 1 ? caches[1].sizeBytes : kAssumedL2Bytes) / 8;
   int64_t count = std::clamp<int64_t>(room / (panels.pitch * memoryBytes(element)), 1, kMostPanelsTogether);
   count = std::min(count, (b->cols + shape.width - 1) / shape.width);
+  count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count))); // divides the usual widths
   panels.groupWidth = count * shape.width;
   panels.base = allocate(panels.pitch * count * memoryBytes(element));
   panels.pack = [=, this](Value col) {
@@ -153,8 +156,11 @@ void ScratchLowering::lowerDot(DotOp op) {
     copy(*acc, *out);
   auto rows = packedRows_.find(op.getA());
   Packed packedA = rows != packedRows_.end() ? rows->second : packA(op, a);
+  DotFinish finish = finishOf_.lookup(op);
+  Value panelStride = finish.panelStride;
+  if (!panelStride && out->panelStride > 0) panelStride = e_.index(out->panelStride);
   emitDot(e_, v_, shape, packedA, panelsOf(op, b), a->rowExtent, b->colExtent, b->rowExtent,
-          {out->base, out->scratchPitch, out->element, out->panelStride}, fresh);
+          {out->base, out->scratchPitch, out->element, panelStride}, fresh, finish);
   tiles_[op.getResult()] = out;
 }
 

@@ -65,6 +65,12 @@ private:
   Panels panelsOf(DotOp, const LazyTileRef&);
   DotOp startsFresh(mlir::scf::ForOp, unsigned argument) const;
 
+  // Epilogues in the last step of a loop (FinishDots.cpp).
+  void planFinish(mlir::scf::ForOp);
+  LazyTileRef finishingAccumulator(mlir::scf::ForOp, DotOp, const LazyTile& like);
+  void finishInLastStep(mlir::scf::ForOp loop, mlir::scf::ForOp lowered, DotOp, const LazyTileRef& block);
+  void emitFinish(mlir::scf::ForOp, const LazyTileRef& result, mlir::Value row, mlir::Value col);
+
   const LazyTileRef& tile(mlir::Value v) const { return tiles_.find(v)->second; }
 
   mlir::func::FuncOp function_;
@@ -77,6 +83,11 @@ private:
   llvm::DenseMap<mlir::Operation*, mlir::Value>
       firstStep_; // dots whose accumulator holds nothing in the first step of their loop
   llvm::DenseMap<mlir::Operation*, mlir::scf::ForOp> loopOfYield_; // the loop as it was written, with its tiles
+  llvm::DenseMap<mlir::Operation*, mlir::SmallVector<mlir::Operation*>> finish_; // of loops: their epilogue
+  llvm::DenseMap<mlir::Operation*, DotFinish> finishOf_;                         // of the dots in them
+  llvm::SmallPtrSet<mlir::Operation*, 16> finishing_;                            // all of those operations
+  mlir::Value firstRow_, firstColumn_;                     // while a part is finished: its place in the block
+  int64_t mostRows_ = INT64_MAX, mostColumns_ = INT64_MAX; // and its bounds
   mlir::SmallVector<mlir::Operation*> dead_;
   int64_t scratchBytes_ = 0;
   int64_t rowUnit_ = 1, colUnit_ = 1; // of buffers: whole register kernels

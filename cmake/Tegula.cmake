@@ -19,9 +19,29 @@ if(LLD)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # The sloppiness and -fno-pch-timestamp let ccache keep objects that used a precompiled header.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
+target_compile_options(tegula_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+
+# Headers of the standard library and of the distribution's packages that most files include, compiled once; files still
+# include what they use. One set for libraries, one for the command, one for tests: -fPIC and -fPIE do not mix.
+set(TEGULA_LIBRARY_HEADERS <algorithm> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <optional>
+  <set> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+  <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h> <absl/container/inlined_vector.h>
+  <absl/status/statusor.h> <absl/synchronization/mutex.h> <fmt/format.h> <fmt/ranges.h>)
+set(TEGULA_LIBRARY_PACKAGES absl::status absl::statusor absl::flat_hash_map absl::flat_hash_set absl::inlined_vector
+  absl::synchronization fmt::fmt spdlog::spdlog)
+file(WRITE ${CMAKE_BINARY_DIR}/precompiled/empty.cpp "")
+file(WRITE ${CMAKE_BINARY_DIR}/precompiled/main.cpp "int main() { return 0; }\n")
+function(tegula_precompile target)
+  target_link_libraries(${target} PRIVATE tegula_options ${TEGULA_LIBRARY_PACKAGES} ${ARGN})
+endfunction()
+add_library(tegula_precompiled STATIC ${CMAKE_BINARY_DIR}/precompiled/empty.cpp)
+tegula_precompile(tegula_precompiled)
+target_precompile_headers(tegula_precompiled PRIVATE ${TEGULA_LIBRARY_HEADERS})
 
 # tegula_library(name DEPENDS lib...): one static library per src folder, from every .cpp below it.
 function(tegula_library name)
@@ -34,11 +54,13 @@ function(tegula_library name)
   endif()
   add_library(tegula_${name} STATIC ${sources})
   target_link_libraries(tegula_${name} PUBLIC tegula_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  target_precompile_headers(tegula_${name} REUSE_FROM tegula_precompiled)
 endfunction()
 
-# tegula_test(name DEPENDS lib... [LABELS label...] [TIMEOUT s]): one gtest binary from every .cpp of the current folder.
+# tegula_test(name DEPENDS lib... [LABELS label...] [TIMEOUT s] [OWN_HEADERS]): one gtest binary from every .cpp of the current
+# folder. OWN_HEADERS: it precompiles headers of its own.
 function(tegula_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_HEADERS" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -47,6 +69,9 @@ function(tegula_test name)
     return() # no tests here
   endif()
   add_executable(test_${name} ${sources})
+  if(NOT ARG_OWN_HEADERS)
+    target_precompile_headers(test_${name} REUSE_FROM tegula_test_precompiled)
+  endif()
   target_link_libraries(test_${name} PRIVATE tegula_options ${ARG_DEPENDS} GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE TEGULA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                   TEGULA_BINARY_DIR="${CMAKE_BINARY_DIR}")

@@ -1,6 +1,9 @@
 // Declaring parameters and moving their values in and out of a session.
 #include "models/Parameters.h"
 
+#include "base/Hash.h"
+#include "runtime/Tensor.h"
+#include <algorithm>
 #include <cassert>
 
 namespace tegula {
@@ -18,8 +21,24 @@ int64_t Parameters::elements() const {
 }
 
 Status Parameters::create(Session& session, uint64_t seed) {
-  for (Parameter& p : list_) p.state = session.addState(p.name, initialValues(p, seed));
-  return OkStatus();
+  static const Symbol normal("normal");
+  for (Parameter& p : list_) {
+    using Kind = Initialization::Kind;
+    if (p.initialization.kind == Kind::Ones) {
+      HostArray ones = HostArray::zeros(DType::F32, p.shape);
+      std::fill_n(ones.as<float>(), ones.elements(), 1.0f);
+      p.state = session.addState(p.name, ones);
+      continue;
+    }
+    p.state = session.addState(p.name, TensorType{DType::F32, p.shape});
+    if (p.initialization.kind != Kind::Normal) continue;
+    // 53 bits, so that a scalar carries them exactly.
+    auto own = static_cast<double>(hash64(fmt::format("{}:{}", seed, p.name)) >> 11);
+    session.assign(p.state,
+                   call(normal, {session.read(p.state), session.scalar(own, DType::I64), session.scalar(0, DType::I64),
+                                 session.scalar(p.initialization.standardDeviation)}));
+  }
+  return session.evaluate({});
 }
 
 Status Parameters::create(Session& session, const std::map<std::string, HostArray>& arrays) {

@@ -16,8 +16,8 @@
 
 namespace tegula {
 
-/// How a parameter starts. Normal draws are Philox with key (seed, hash of the parameter's name) and counter = element,
-/// so they depend neither on threads nor on the order of declaration.
+/// How a parameter starts. Normal draws come from the operator `normal`, with a seed made from the run's seed and the
+/// parameter's name: they depend neither on threads nor on the order of declaration.
 struct Initialization {
   enum class Kind : uint8_t { Zeros, Ones, Normal } kind = Kind::Zeros;
   double standardDeviation = 0;
@@ -44,7 +44,8 @@ public:
   size_t size() const { return list_.size(); }
   int64_t elements() const;
 
-  /// Makes an f32 state of every parameter, with its initial values.
+  /// Makes an f32 state of every parameter, with its initial values, computed by the session: a plan of its own.
+  /// Requires: nothing is recorded and not yet evaluated. Fails: as Session::evaluate().
   Status create(Session&, uint64_t seed);
   /// The same from arrays by name. Fails: a missing name, another shape, or a name that no parameter has; all at once.
   Status create(Session&, const std::map<std::string, HostArray>& arrays);
@@ -62,8 +63,5 @@ private:
   Status check(const std::map<std::string, HostArray>& arrays) const;
   std::vector<Parameter> list_;
 };
-
-/// The initial f32 values of one parameter.
-HostArray initialValues(const Parameter&, uint64_t seed);
 
 } // namespace tegula

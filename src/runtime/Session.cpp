@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 namespace tegula {
 namespace {
@@ -66,6 +67,7 @@ struct Session::Impl {
   std::unique_ptr<ImageStore> store;
   Status stateError; // a state that has no memory: nothing can be evaluated
 
+  int32_t addState(std::string name, const TensorType&, const std::function<Status(Buffer&)>& write);
   Status open(std::shared_ptr<const Backend> backend);
   Status collectResults(std::span<const Tensor>);
   StatusOr<CachedPlan*> plan();
@@ -178,23 +180,38 @@ Tensor Session::constant(double value, DType dtype) {
   return impl_->recorder->apply(NameSpace::Primitives, op, {}, {{valueName, number}, {dtypeName, dtype}});
 }
 
-int32_t Session::addState(std::string name, const HostArray& initial) {
-  Context& c = impl_->context;
-  int32_t number = static_cast<int32_t>(c.states.size());
-  State state{name, initial.type(), {}};
-  auto buffer = c.allocate(initial.type().sizeBytes(), name);
+int32_t Session::Impl::addState(std::string name, const TensorType& type, const std::function<Status(Buffer&)>& write) {
+  int32_t number = static_cast<int32_t>(context.states.size());
+  State state{name, type, {}};
+  auto buffer = context.allocate(type.sizeBytes(), name);
   if (buffer.ok()) {
     state.buffer = std::move(*buffer);
-    c.stateBytes += initial.type().sizeBytes();
-    HostArray values = initial.contiguous();
-    Status written = state.buffer.write(0, values.data(), values.type().sizeBytes());
-    if (!written.ok()) impl_->stateError = addContext(written, name);
-  } else if (impl_->stateError.ok()) {
-    impl_->stateError = buffer.status(); // reported by every evaluate()
+    context.stateBytes += type.sizeBytes();
+    Status written = write(state.buffer);
+    if (!written.ok()) stateError = addContext(written, name);
+  } else if (stateError.ok()) {
+    stateError = buffer.status(); // reported by every evaluate()
   }
-  c.states.push_back(std::move(state));
-  impl_->stateNames.push_back(std::move(name));
+  context.states.push_back(std::move(state));
+  stateNames.push_back(std::move(name));
   return number;
+}
+
+int32_t Session::addState(std::string name, const HostArray& initial) {
+  return impl_->addState(std::move(name), initial.type(), [&](Buffer& buffer) {
+    HostArray values = initial.contiguous();
+    return buffer.write(0, values.data(), values.type().sizeBytes());
+  });
+}
+
+int32_t Session::addState(std::string name, const TensorType& type) {
+  return impl_->addState(std::move(name), type, [&](Buffer& buffer) -> Status {
+    static const std::vector<std::byte> zeros(256 << 10); // stays in a near cache while it is copied
+    auto piece = static_cast<int64_t>(zeros.size());
+    for (int64_t at = 0; at < type.sizeBytes(); at += piece)
+      TG_RETURN_IF_ERROR(buffer.write(at, zeros.data(), std::min(piece, type.sizeBytes() - at)));
+    return OkStatus();
+  });
 }
 
 Tensor Session::read(int32_t state) {

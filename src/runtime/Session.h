@@ -53,6 +53,7 @@ public:
   /// State: a persistent buffer, initialised from `initial`; where there is no memory for it, evaluate() says so.
   /// `read` records a use of it, `assign` its only mutation.
   int32_t addState(std::string name, const HostArray& initial);
+  int32_t addState(std::string name, const TensorType&); // of zeros
   Tensor read(int32_t state);
   void assign(int32_t state, const Tensor& value);
   StatusOr<HostArray> fetchState(int32_t state);

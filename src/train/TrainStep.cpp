@@ -25,7 +25,7 @@ StatusOr<TrainStep> TrainStep::create(Session& session, const Parameters& parame
   TrainStep step(session, parameters, std::move(loss), options);
   for (const Parameter& p : parameters.list()) {
     if (p.state < 0) return internal("TrainStep: parameter {} has no state yet", p.name);
-    HostArray zeros = HostArray::zeros(DType::F32, p.shape);
+    TensorType zeros{DType::F32, p.shape};
     Moments m;
     m.first = session.addState(p.name + ".exp_avg", zeros);
     m.second = session.addState(p.name + ".exp_avg_sq", zeros);

@@ -35,10 +35,22 @@ TEST(Gpt, RefusesBadSizes) {
       HasSubstr("layers is 0"));
 }
 
+/// The value of the last of `count` parameters of this shape, all started from `seed`.
+HostArray initialValues(Shape shape, uint64_t seed, int count = 1) {
+  auto session = Session::create({});
+  EXPECT_TRUE(session.ok()) << session.status();
+  Parameters parameters;
+  for (int i = count; i-- > 0;) parameters.declare(fmt::format("w{}", i), shape, Initialization::normal(0.02));
+  Status created = parameters.create(**session, seed);
+  EXPECT_TRUE(created.ok()) << created;
+  auto value = (*session)->fetchState(parameters.list().back().state);
+  EXPECT_TRUE(value.ok()) << value.status();
+  return *value;
+}
+
 TEST(Initialization, IsNormalAndAFunctionOfSeedAndName) {
-  // Large enough to be filled by several threads, and no multiple of a Philox block.
-  Parameter p{"w", {1501, 2003}, Initialization::normal(0.02)};
-  HostArray a = initialValues(p, 1);
+  // Large enough for several threads, and no multiple of a vector.
+  HostArray a = initialValues({1501, 2003}, 1);
   double sum = 0, squares = 0, largest = 0;
   int64_t n = a.elements();
   for (int64_t i = 0; i < n; ++i) {
@@ -52,12 +64,32 @@ TEST(Initialization, IsNormalAndAFunctionOfSeedAndName) {
   EXPECT_NEAR(squares / count, 1, 5 * std::sqrt(2 / count));
   EXPECT_GT(largest, 4);
   EXPECT_LT(largest, 6);
-  HostArray again = initialValues(p, 1), otherSeed = initialValues(p, 2);
+  // Whatever is declared around it.
+  HostArray again = initialValues({1501, 2003}, 1, 2), otherSeed = initialValues({1501, 2003}, 2);
   EXPECT_TRUE(std::ranges::equal(a.bytes(), again.bytes()));
   EXPECT_FALSE(std::ranges::equal(a.bytes(), otherSeed.bytes()));
   // The same elements whatever the extent: element i depends on i only.
-  HostArray shorter = initialValues({"w", {10}, Initialization::normal(0.02)}, 1);
+  HostArray shorter = initialValues({10}, 1);
   for (int64_t i = 0; i < 10; ++i) EXPECT_EQ(shorter.get(i), a.get(i));
+}
+
+TEST(Initialization, OfManyParametersAtOnceIsThatOfEach) {
+  auto session = Session::create({});
+  ASSERT_TRUE(session.ok()) << session.status();
+  Parameters parameters;
+  const std::vector<Shape> shapes{{65, 32}, {7}, {96, 32}, {32, 32}, {1}, {65, 32}, {33, 17}, {128, 128}, {32, 128}};
+  for (size_t i = 0; i < shapes.size(); ++i)
+    parameters.declare(fmt::format("p{}", i), shapes[i], Initialization::normal(0.02 * static_cast<double>(i + 1)));
+  ASSERT_TRUE(parameters.create(**session, 3).ok());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Parameters alone;
+    auto other = Session::create({});
+    alone.declare(fmt::format("p{}", i), shapes[i], Initialization::normal(0.02 * static_cast<double>(i + 1)));
+    ASSERT_TRUE(alone.create(**other, 3).ok());
+    HostArray together = *(*session)->fetchState(parameters.list()[i].state);
+    HostArray single = *(*other)->fetchState(alone.list()[0].state);
+    EXPECT_TRUE(std::ranges::equal(together.bytes(), single.bytes())) << i;
+  }
 }
 
 TEST(HuggingFace, ConfigIsCheckedInWords) {

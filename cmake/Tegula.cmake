@@ -4,11 +4,6 @@ add_library(tegula_options INTERFACE)
 target_compile_options(tegula_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
                                                 -fno-omit-frame-pointer)
 target_include_directories(tegula_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-if(TEGULA_REFERENCE)
-  target_compile_definitions(tegula_options INTERFACE TEGULA_REFERENCE=1)
-else()
-  target_compile_definitions(tegula_options INTERFACE TEGULA_REFERENCE=0)
-endif()
 if(TEGULA_SANITIZE)
   target_compile_options(tegula_options INTERFACE -fsanitize=${TEGULA_SANITIZE} -fno-sanitize-recover=all -g1)
   target_link_options(tegula_options INTERFACE -fsanitize=${TEGULA_SANITIZE})
@@ -42,6 +37,11 @@ endfunction()
 add_library(tegula_precompiled STATIC ${CMAKE_BINARY_DIR}/precompiled/empty.cpp)
 tegula_precompile(tegula_precompiled)
 target_precompile_headers(tegula_precompiled PRIVATE ${TEGULA_LIBRARY_HEADERS})
+
+# tegula_sees_reference(target): its sources ask TEGULA_REFERENCE, whether primitives have their evaluation.
+function(tegula_sees_reference target)
+  target_compile_definitions(${target} PRIVATE TEGULA_REFERENCE=$<BOOL:${TEGULA_REFERENCE}>)
+endfunction()
 
 # tegula_library(name DEPENDS lib...): one static library per src folder, from every .cpp below it.
 function(tegula_library name)

@@ -12,7 +12,7 @@ using Args = std::span<const Operand>;
 template <auto kName, double (*kScalar)(double)> StatusOr<Operand> unary(Emitter& e, Args a) {
   static const Symbol name = kName();
   if (a[0].isNumber()) {
-    if (kScalar) return Operand(kScalar(a[0].number()));
+    if (constexpr double (*scalar)(double) = kScalar; scalar) return Operand(scalar(a[0].number()));
     return invalid("{} of {}; expected a tensor", name.text(), describe(a[0]));
   }
   TG_ASSIGN_OR_RETURN(Value v, e.apply(name, {*a[0].tensor()}));

@@ -11,7 +11,8 @@ namespace {
 /// float type when the precision is wide.
 class EvaluatingBuilder final : public Builder {
 public:
-  EvaluatingBuilder(const OperatorLibrary& library, Precision precision) : library_(library), precision_(precision) {}
+  /// Null: a graph of primitives only.
+  EvaluatingBuilder(const OperatorLibrary* library, Precision precision) : library_(library), precision_(precision) {}
 
   TensorType typeOf(Value v) const override { return entries_[v.node].types[v.result]; }
 
@@ -33,8 +34,8 @@ public:
   }
 
   StatusOr<Values> call(Symbol op, std::span<const Value> in, const Attributes& attrs) override {
-    TG_ASSIGN_OR_RETURN(Attributes complete, library_.completeAttributes(op, attrs));
-    auto results = library_.instantiate(op, in, complete, *this);
+    TG_ASSIGN_OR_RETURN(Attributes complete, library_->completeAttributes(op, attrs));
+    auto results = library_->instantiate(op, in, complete, *this);
     if (!results.ok()) return addContext(results.status(), op.text());
     return results;
   }
@@ -61,7 +62,7 @@ private:
   };
   DType storedType(DType d) const { return precision_ == Precision::Wide && isFloat(d) ? DType::F64 : d; }
 
-  const OperatorLibrary& library_;
+  const OperatorLibrary* library_;
   Precision precision_;
   std::vector<Entry> entries_;
 };
@@ -82,7 +83,7 @@ StatusOr<EvaluationResult> evaluate(const Graph& recorded, std::span<const HostA
   const Graph& g = recorded;
   if (inputs.size() != g.inputs().size())
     return invalid("evaluate: the graph has {} inputs but was given {} arrays", g.inputs().size(), inputs.size());
-  EvaluatingBuilder walk(g.library(), precision);
+  EvaluatingBuilder walk(g.libraryPtr().get(), precision);
   std::vector<Values> values(g.nodes().size());
   size_t nextInput = 0;
   for (size_t i = 0; i < g.nodes().size(); ++i) {

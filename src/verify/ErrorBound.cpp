@@ -9,7 +9,7 @@ namespace {
 
 class BoundingBuilder final : public Builder {
 public:
-  explicit BoundingBuilder(const OperatorLibrary& library) : library_(library) {}
+  explicit BoundingBuilder(const OperatorLibrary* library) : library_(library) {} // null: primitives only
 
   TensorType typeOf(Value v) const override {
     const BoundedArray& a = arrayOf(v);
@@ -41,8 +41,8 @@ public:
   }
 
   StatusOr<Values> call(Symbol op, std::span<const Value> in, const Attributes& attributes) override {
-    TG_ASSIGN_OR_RETURN(Attributes complete, library_.completeAttributes(op, attributes));
-    return library_.instantiate(op, in, complete, *this);
+    TG_ASSIGN_OR_RETURN(Attributes complete, library_->completeAttributes(op, attributes));
+    return library_->instantiate(op, in, complete, *this);
   }
 
   Values add(std::vector<BoundedArray> arrays) {
@@ -55,7 +55,7 @@ public:
   const BoundedArray& arrayOf(Value v) const { return entries_[v.node][v.result]; }
 
 private:
-  const OperatorLibrary& library_;
+  const OperatorLibrary* library_;
   std::vector<std::vector<BoundedArray>> entries_;
 };
 
@@ -73,7 +73,7 @@ StatusOr<std::vector<BoundedArray>> evaluateBounded(const Graph& recorded, std::
   TG_ASSIGN_OR_RETURN(Graph g, differentiate(recorded));
   if (inputs.size() != g.inputs().size())
     return invalid("the graph has {} inputs but was given {} arrays", g.inputs().size(), inputs.size());
-  BoundingBuilder walk(g.library());
+  BoundingBuilder walk(g.libraryPtr().get());
   std::vector<Values> values(g.nodes().size());
   size_t next = 0;
   for (size_t i = 0; i < g.nodes().size(); ++i) {

@@ -2,6 +2,7 @@
 #include "compiler/loop/Analysis.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "tensor/Element.h"
 #include <algorithm>
 #include <limits>
 
@@ -304,7 +305,7 @@ Status Analyser::source(int32_t n, const Node& node) {
     const AttrValue& value = *node.attrs.find("value");
     double number = 0;
     int64_t integer = 0;
-    if (auto* d = std::get_if<double>(&value)) number = *d, integer = static_cast<int64_t>(*d);
+    if (auto* d = std::get_if<double>(&value)) number = *d, integer = saturatingTruncate<int64_t>(*d);
     if (auto* i = std::get_if<int64_t>(&value)) number = static_cast<double>(*i), integer = *i;
     if (auto* b = std::get_if<bool>(&value)) number = integer = *b;
     define(n, draft_.constant(type.dtype, number, integer), {});

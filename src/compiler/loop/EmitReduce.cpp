@@ -100,23 +100,28 @@ Vs LoopEmitter::reduceOver(ArrayRef<int> axes, ArrayRef<int> values) {
   if (axis == k_.vectorAxis) return reduceAlongVector(values);
   prepare(inputs);
   auto [lo, hi] = rangeOf(axis);
-  if (axes.size() == 1) return blockedLoop(values, lo, hi, 1, width, [&](V at) { bind(axis, at); });
-  auto loop = openFor(lo, hi, index(1), neutrals(values, width));
-  {
-    Scope scope(*this);
-    bind(axis, loop.getInductionVar());
-    Vs inner = reduceOver(axes.drop_front(), values), next;
-    for (size_t i = 0; i < values.size(); ++i)
-      next.push_back(accumulate(values[i], loop.getRegionIterArg(static_cast<unsigned>(i)), inner[i]));
-    scf::YieldOp::create(b_, loc_, next);
-  }
-  b_.setInsertionPointAfter(loop);
-  return Vs(loop.getResults());
+  return blockedLoop(values, lo, hi, 1, width, [&](V at) {
+    bind(axis, at);
+    return axes.size() == 1 ? inputTiles(values, width) : reduceOver(axes.drop_front(), values);
+  });
 }
 
-Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width,
-                            function_ref<void(V)> bindAt) {
+/// What `values` fold, at the place that is bound, as wide as their accumulators.
+Vs LoopEmitter::inputTiles(ArrayRef<int> values, int64_t width) {
   SmallVector<int> inputs = inputsOf(values);
+  prepare(inputs);
+  Vs tiles;
+  for (int input : inputs) {
+    V x = eval(input);
+    tiles.push_back(width > 1 ? widen(x) : x);
+  }
+  return tiles;
+}
+
+/// Folds what `tilesAt` gives at lo, lo + step, …: blocks first, then their results. One long sum of 768 losses would
+/// be wrong by several ulp.
+Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width,
+                            function_ref<Vs(V)> tilesAt) {
   V block = index(step * k_.schedule.blockTiles);
   Vs outerStart = neutrals(values, width);
   auto outer = openFor(lo, hi, block, outerStart);
@@ -124,14 +129,9 @@ Vs LoopEmitter::blockedLoop(ArrayRef<int> values, V lo, V hi, int64_t step, int6
   auto inner = openFor(outer.getInductionVar(), min(hi, add(outer.getInductionVar(), block)), index(step), innerStart);
   {
     Scope scope(*this);
-    bindAt(inner.getInductionVar());
-    prepare(inputs);
-    Vs next;
-    for (size_t i = 0; i < values.size(); ++i) {
-      V x = eval(inputs[i]);
-      if (width > 1) x = widen(x);
-      next.push_back(accumulate(values[i], inner.getRegionIterArg(static_cast<unsigned>(i)), x));
-    }
+    Vs tiles = tilesAt(inner.getInductionVar()), next;
+    for (size_t i = 0; i < values.size(); ++i)
+      next.push_back(accumulate(values[i], inner.getRegionIterArg(static_cast<unsigned>(i)), tiles[i]));
     scf::YieldOp::create(b_, loc_, next);
   }
   b_.setInsertionPointAfter(inner);
@@ -154,11 +154,13 @@ Vs LoopEmitter::reduceAlongVector(ArrayRef<int> values) {
     bind(k_.vectorAxis, at);
     width_ = tileWidth;
     extent_ = {};
+    return inputTiles(values, tileWidth);
   });
   Vs rest = blockedLoop(values, middle, end, lanes, lanes, [&](V at) {
     bind(k_.vectorAxis, at);
     width_ = lanes;
     extent_ = min(index(lanes), sub(end, at));
+    return inputTiles(values, lanes);
   });
   Vs results;
   for (size_t i = 0; i < values.size(); ++i) {

@@ -38,7 +38,9 @@ private:
   Vs reduceOver(llvm::ArrayRef<int> axes, llvm::ArrayRef<int> values);
   Vs reduceAlongVector(llvm::ArrayRef<int> values);
   /// Steps of [lo, hi), in blocks with accumulators of their own. `width`: of the accumulators.
-  Vs blockedLoop(llvm::ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width, llvm::function_ref<void(V)> bind);
+  Vs blockedLoop(llvm::ArrayRef<int> values, V lo, V hi, int64_t step, int64_t width,
+                 llvm::function_ref<Vs(V)> tilesAt);
+  Vs inputTiles(llvm::ArrayRef<int> values, int64_t width);
   Vs neutrals(llvm::ArrayRef<int> values, int64_t width);
   V accumulate(int value, V acc, V x);
   std::pair<V, V> rangeOf(int axis);

@@ -22,11 +22,13 @@ void addShow(CLI::App& op, Outcome& outcome) {
   CLI::App* c = op.add_subcommand("show", "Print an operator or kernel at one stage of its compilation.");
   c->footer("examples: tegula op show gemm --target x86-64-v4 --stage asm\n"
             "          tegula op show \"softmax x=4,1000 f32\" --stage schedule");
-  c->add_option("problem", o->words, "A name (its @example is used), or a problem line")->required();
+  c->add_option("problem", o->words, "A name (its @example is used), a problem line, or both")->required();
   c->add_option("--stage", o->stage, "source, pattern, graph, schedule, tile, mlir, llvm or asm")
       ->capture_default_str();
   c->add_option("--target", o->target, "A name from targets/; this machine's when left out");
   c->callback([=, &outcome] {
+    // NAME and then a whole problem line, which repeats the name.
+    if (o->words.size() > 1 && (o->words[1] + " ").starts_with(o->words[0] + " ")) o->words.erase(o->words.begin());
     StatusOr<std::string> text = showOperator(join(o->words), o->stage, o->target);
     outcome.status = text.status();
     if (text.ok()) fmt::print("{}{}", *text, text->ends_with('\n') ? "" : "\n");

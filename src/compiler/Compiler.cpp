@@ -68,6 +68,11 @@ public:
   }
 
   StatusOr<GroupSchedule> schedule(const Group& group) const override {
+    for (const Node& node : group.body.nodes())
+      for (const TensorType& type : node.results)
+        if (type.dtype == DType::F8E4M3 || type.dtype == DType::F8E5M2)
+          return unsupported("{}: this compiler does not compute in {} yet; cast to bf16, f16 or f32", node.op.text(),
+                             name(type.dtype));
     return holdsOperator(group.body) ? kernels_.schedule(group) : loop::schedule(group, target_, axisMemory_);
   }
 

@@ -37,6 +37,24 @@ def gated_by_tiles(x: Tensor[M, K], w: Tensor[K, N], g: Tensor[M, N], y: Out[M, 
         for k in tiles(K, BK):
             acc = acc + dot(x[i, k], w[k, j])
         y[i, j] = where(acc > 0.0, acc, 0.0) * g[i, j] - acc
+
+
+@tile_op(differentiable=False)
+@example("two_products a=6,9 w=9,10 u=9,10 f32")
+def two_products(a: Tensor[M, K], w: Tensor[K, N], u: Tensor[K, N]) -> Tensor[M, N]:
+    return (a @ w) * (a @ u)
+
+
+@tile_kernel(implements=two_products)
+def two_products_by_tiles(a: Tensor[M, K], w: Tensor[K, N], u: Tensor[K, N], c: Out[M, N], BM: Tunable, BN: Tunable, BK: Tunable):
+    for i, j in grid(M, BM, N, BN):
+        left = zeros(BM, BN, f32)
+        for k in tiles(K, BK):
+            left += dot(a[i, k], w[k, j])
+        right = zeros(BM, BN, f32)
+        for k in tiles(K, BK):
+            right += dot(a[i, k], u[k, j])
+        c[i, j] = left * right
 )";
 
 std::shared_ptr<const OperatorLibrary> authorLibrary() {
@@ -64,6 +82,36 @@ TEST(Author, ReductionsWithoutDots) {
         ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, static_cast<double>(c + 2) * 0x1p-24 * want)
             << target.name << " " << r << "x" << c << " row " << i;
       }
+    }
+}
+
+// The epilogue of the second loop reads the first one's block, which lies in panels.
+TEST(Author, TwoReductionsThatMeetInTheEpilogue) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(6);
+  struct Extents {
+    int64_t m, n, k;
+  };
+  for (const Target& target : runnableTargets())
+    for (Extents x : {Extents{6, 64, 9}, {6, 65, 9}, {13, 330, 200}, {7, 256, 300}, {5, 33, 0}}) {
+      TestOperand a = randomOperand(random, DType::F32, {x.m, x.k}), w = randomOperand(random, DType::F32, {x.k, x.n}),
+                  u = randomOperand(random, DType::F32, {x.k, x.n});
+      GroupProblem problem{"two_products", {}, {&a, &w, &u}, {}, nullptr};
+      problem.library = library;
+      auto y = runGroup(problem, target);
+      ASSERT_TRUE(y.ok()) << message(y.status());
+      for (int64_t i = 0; i < x.m; ++i)
+        for (int64_t j = 0; j < x.n; ++j) {
+          double left = 0, right = 0, leftSize = 0, rightSize = 0;
+          for (int64_t k = 0; k < x.k; ++k) {
+            left += a.at({i, k}) * w.at({k, j}), leftSize += std::fabs(a.at({i, k}) * w.at({k, j}));
+            right += a.at({i, k}) * u.at({k, j}), rightSize += std::fabs(a.at({i, k}) * u.at({k, j}));
+          }
+          double tolerance = static_cast<double>(2 * x.k + 3) * 0x1p-24 * leftSize * rightSize;
+          ASSERT_NEAR(y->values[0][static_cast<size_t>(i * x.n + j)], left * right, tolerance)
+              << target.name << " " << i << "," << j << " of " << x.m << "x" << x.n << "x" << x.k;
+        }
     }
 }
 

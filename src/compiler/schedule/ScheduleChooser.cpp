@@ -125,7 +125,7 @@ private:
     s.order = {"item", "depth_block", "panel", "row", "depth"};
     int64_t bytes = elementBytes(k);
     int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
-    depth = std::min(roundDown(depth, 64), kMostDepth);
+    depth = std::clamp<int64_t>(depth / 64 * 64, 64, kMostDepth);
     int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
     // An eighth for the left block, an eighth for the panels; the accumulator passes through the rest.
     int64_t rows = roundUp(std::max(l2 / 8 / (depth * bytes), s.registerRows), s.registerRows);

@@ -68,20 +68,27 @@ struct Part {
 
 } // namespace
 
+/// Element (row, col) of a tile in memory. A block in panels is left there: a part lies within one of its panels.
+static Value addressOf(KernelEmitter& e, const LazyTile& t, const Part& p, bool alongRows, bool alongCols) {
+  Value at = e.index(0);
+  if (alongRows) at = e.add(at, e.mul(p.row, t.rowStride));
+  if (alongCols && t.panelWidth == 0) at = e.add(at, e.mul(p.col, t.colStride));
+  if (alongCols && t.panelWidth > 0) {
+    Value width = e.index(t.panelWidth);
+    at = e.add(at, e.add(e.mul(e.div(p.col, width), t.panelStride), e.rem(p.col, width)));
+  }
+  return e.element(t.base, memoryType(t.element), at);
+}
+
 static LazyTileRef partOf(KernelEmitter& e, const LazyTileRef& tile, const Part& p) {
   auto t = std::make_shared<LazyTile>(*tile);
-  if (t->rows > 1) {
-    t->rows = p.rows, t->rowExtent = p.rowExtent;
-    if (t->kind == LazyTile::Kind::Memory)
-      t->base = e.element(t->base, memoryType(t->element), e.mul(p.row, t->rowStride));
-    if (t->kind == LazyTile::Kind::Iota && t->axis == 0) t->scalar = e.add(t->scalar, p.row);
-  }
-  if (t->cols > 1) {
-    t->cols = p.cols, t->colExtent = p.colExtent;
-    if (t->kind == LazyTile::Kind::Memory)
-      t->base = e.element(t->base, memoryType(t->element), e.mul(p.col, t->colStride));
-    if (t->kind == LazyTile::Kind::Iota && t->axis == 1) t->scalar = e.add(t->scalar, p.col);
-  }
+  bool alongRows = t->rows > 1, alongCols = t->cols > 1;
+  if (t->kind == LazyTile::Kind::Memory) t->base = addressOf(e, *t, p, alongRows, alongCols);
+  if (t->kind == LazyTile::Kind::Iota && (t->axis == 0 ? alongRows : alongCols))
+    t->scalar = e.add(t->scalar, t->axis == 0 ? p.row : p.col);
+  if (alongRows) t->rows = p.rows, t->rowExtent = p.rowExtent;
+  if (alongCols) t->cols = p.cols, t->colExtent = p.colExtent;
+  if (p.cols <= t->panelWidth) t->panelWidth = t->panelStride = 0;
   for (LazyTileRef& input : t->inputs) input = partOf(e, input, p);
   return t;
 }
@@ -101,7 +108,8 @@ void ScratchLowering::emitFinish(scf::ForOp loop, const LazyTileRef& result, Val
   tiles_[loop.getResult(0)] = result;
   firstRow_ = row, firstColumn_ = col;
   mostRows_ = result->rows, mostColumns_ = result->cols;
-  for (Operation* op : operations) (void)lowerTileOperation(op);
+  for (Operation* op : operations)
+    if (failed(lowerTileOperation(op))) failed_ = true; // run() says so
   firstRow_ = firstColumn_ = Value();
   mostRows_ = mostColumns_ = INT64_MAX;
   tiles_ = std::move(outer);

@@ -26,7 +26,7 @@ LogicalResult ScratchLowering::run() {
   });
   rowUnit_ = std::max(mostRows, v_.lanes);
   function_.walk([&](scf::ForOp loop) { planFinish(loop); });
-  if (failed(lowerBlock(function_.getBody().front()))) return failure();
+  if (failed(lowerBlock(function_.getBody().front())) || failed_) return failure();
   for (Operation* op : llvm::reverse(dead_)) op->erase();
   function_->removeAttr(kLanesAttribute);
   function_->removeAttr(kScratchAttribute);

@@ -88,6 +88,7 @@ private:
   llvm::SmallPtrSet<mlir::Operation*, 16> finishing_;                            // all of those operations
   mlir::Value firstRow_, firstColumn_;                     // while a part is finished: its place in the block
   int64_t mostRows_ = INT64_MAX, mostColumns_ = INT64_MAX; // and its bounds
+  bool failed_ = false;                                    // an epilogue could not be lowered
   mlir::SmallVector<mlir::Operation*> dead_;
   int64_t scratchBytes_ = 0;
   int64_t rowUnit_ = 1, colUnit_ = 1; // of buffers: whole register kernels

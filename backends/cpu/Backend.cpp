@@ -73,7 +73,9 @@ tg_result deviceCount(int32_t* count, tg_error*) {
 tg_result deviceOpen(int32_t index, const tg_device_options* options, tg_device** device, tg_error* error) {
   if (index != 0)
     return tg_fail(error, TG_ERROR_INVALID, "cpu: device %d was asked for, there is only device 0", index);
-  int threads = options && options->size >= sizeof(*options) ? options->threads : 0;
+  int threads = options && options->size >= offsetof(tg_device_options, threads) + sizeof(options->threads)
+                    ? options->threads
+                    : 0;
   if (threads < 0 || threads > 4096)
     return tg_fail(error, TG_ERROR_INVALID, "cpu: %d threads were asked for: use 1 to 4096, or 0 for all cores",
                    threads);

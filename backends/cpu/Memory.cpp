@@ -35,8 +35,14 @@ void touchAll(uint8_t* begin, size_t bytes, size_t page) {
   size_t threads = bytes < kTouchedAlone ? 1 : std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
   size_t part = roundUp(bytes / threads + 1, kHugePage);
   std::vector<std::jthread> others;
-  for (size_t at = part; at < bytes; at += part)
-    others.emplace_back([=] { touch(begin + at, std::min(part, bytes - at), page); });
+  for (size_t at = part; at < bytes; at += part) {
+    auto one = [=] { touch(begin + at, std::min(part, bytes - at), page); };
+    try {
+      others.emplace_back(one);
+    } catch (const std::system_error&) { // no more threads to be had
+      one();
+    }
+  }
   touch(begin, std::min(part, bytes), page);
 }
 

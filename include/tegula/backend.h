@@ -185,7 +185,7 @@ typedef struct tg_collective {
 typedef struct tg_kernel_text {
   size_t size;
   const char* name;
-  const char* ir;   /* which IR `text` is written in: "tile-ir-1" (spec/tile-ir.md) */
+  const char* ir;   /* names and versions the IR that `text` is written in */
   const char* text; /* zero-terminated */
   const char* key;  /* canonical text of everything the code depends on */
 } tg_kernel_text;
@@ -234,7 +234,8 @@ typedef struct tg_backend {
    * may be in flight only once. Fails: TG_ERROR_DEVICE, also reported by the next queue_wait. */
   tg_result (*queue_execute)(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count,
                              tg_event* signal, tg_error* error);
-  /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. */
+  /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. May be null: hosts of
+   * version 1.0 do not call it. */
   tg_result (*queue_copy)(tg_queue* queue, tg_binding destination, tg_binding source, int64_t bytes, tg_error* error);
   /* Blocks until everything submitted so far is done. */
   tg_result (*queue_wait)(tg_queue* queue, tg_error* error);
@@ -273,7 +274,7 @@ typedef struct tg_backend {
   tg_result (*operator_load)(tg_device* device, const tg_problem* problem, tg_kernel** kernel, int64_t* scratch_bytes,
                              tg_error* error);
 
-  /* -- Collectives (optional) -- */
+  /* -- Collectives (optional; hosts of version 1.0 do not call them) -- */
   /* Rank 0 makes an id (at most `capacity` bytes, *bytes written) and sends it to the others by other means. */
   tg_result (*group_id)(tg_device* device, void* id, int64_t capacity, int64_t* bytes, tg_error* error);
   /* Joins as `rank` of `ranks`. Blocks until all have joined, at most timeout_ns. */
@@ -284,7 +285,7 @@ typedef struct tg_backend {
    * All ranks execute their collectives of a group in the same order. */
   tg_result (*collective_load)(tg_group* group, const tg_collective* collective, tg_kernel** kernel, tg_error* error);
 
-  /* -- Own compiler (optional) -- */
+  /* -- Own compiler (optional; hosts of version 1.0 do not call it) -- */
   /* Turns IR into an image in the device's first code format, owned by the caller until image_free. Any thread, also
    * concurrently. */
   tg_result (*kernel_compile)(tg_device* device, const tg_kernel_text* text, void** bytes, int64_t* byte_count,

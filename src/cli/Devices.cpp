@@ -35,11 +35,12 @@ void printPeaks(const std::string& backend) {
              rate((*session)->peakFlops(DType::BF16)));
 }
 
-Status printBackend(const std::string& name) {
+/// `named`: on the command line, so that a refusal is a failure.
+Status printBackend(const std::string& name, bool named) {
   StatusOr<std::shared_ptr<const Backend>> backend = Backend::load(name);
   if (!backend.ok()) {
     fmt::print("{}: refused: {}\n", name, message(backend.status()));
-    return OkStatus();
+    return named ? failed("devices: {} was refused", name) : OkStatus();
   }
   fmt::print("{} ({}): {}\n", (*backend)->name(), (*backend)->origin(), (*backend)->description());
   TG_ASSIGN_OR_RETURN(int count, (*backend)->deviceCount());
@@ -64,7 +65,7 @@ void addDevices(CLI::App& app, Outcome& outcome) {
   c->add_option("backend", *named, "Names or paths of plugins; all that are found when left out");
   c->callback([=, &outcome] {
     for (const std::string& name : named->empty() ? Backend::names() : *named)
-      if (outcome.status.ok()) outcome.status = printBackend(name);
+      if (Status s = printBackend(name, !named->empty()); outcome.status.ok()) outcome.status = s; // the first failure
   });
 }
 

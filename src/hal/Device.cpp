@@ -34,6 +34,12 @@ StatusOr<std::shared_ptr<Device>> Device::open(std::shared_ptr<const Backend> ba
 
 Device::~Device() { backend_->table().device_close(handle_); }
 
+/// A backend that says TG_OK has made what was asked for.
+Status Device::made(const void* handle, std::string_view slot) const {
+  if (handle) return OkStatus();
+  return internal("backend {}: its slot `{}` returned TG_OK but made nothing", backend_->name(), slot);
+}
+
 std::string Device::context() const { return fmt::format("backend {}", backend_->name()); }
 
 Status Device::readInfo() {
@@ -42,7 +48,13 @@ Status Device::readInfo() {
   TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) { return backend_->table().device_info(handle_, &info, e); }));
   info_.name = info.name ? info.name : "";
   info_.features = info.features ? info.features : "";
-  for (int i = 0; i < info.code_format_count; ++i) info_.codeFormats.emplace_back(info.code_formats[i]);
+  if (info.code_format_count < 0 || (info.code_format_count > 0 && !info.code_formats))
+    return unsupported("backend {}: it says {} code formats but `code_formats` is null", backend_->name(),
+                       info.code_format_count);
+  for (int i = 0; i < info.code_format_count; ++i) {
+    if (!info.code_formats[i]) return unsupported("backend {}: its code format {} is null", backend_->name(), i);
+    info_.codeFormats.emplace_back(info.code_formats[i]);
+  }
   if (!info_.codeFormats.empty() && !backend_->table().kernel_load)
     return unsupported("backend {}: it takes {} but its slot `kernel_load` is null", backend_->name(),
                        info_.codeFormats[0]);
@@ -62,6 +74,7 @@ StatusOr<Buffer> Device::allocate(int64_t bytes) const {
   tg_buffer* handle = nullptr;
   TG_RETURN_IF_ERROR(
       checked(context(), [&](tg_error* e) { return backend_->table().buffer_alloc(handle_, bytes, &handle, e); }));
+  TG_RETURN_IF_ERROR(made(handle, "buffer_alloc"));
   void* host = nullptr;
   if (info_.hostVisible && backend_->table().buffer_map(handle, &host, nullptr) != TG_OK) host = nullptr;
   return Buffer(shared_from_this(), handle, bytes, host);
@@ -71,6 +84,7 @@ StatusOr<Queue> Device::createQueue() const {
   tg_queue* handle = nullptr;
   TG_RETURN_IF_ERROR(
       checked(context(), [&](tg_error* e) { return backend_->table().queue_create(handle_, &handle, e); }));
+  TG_RETURN_IF_ERROR(made(handle, "queue_create"));
   return Queue(shared_from_this(), handle);
 }
 

@@ -97,10 +97,8 @@ namespace {
 /// Refuses a device that does not take what the compiler makes.
 Status checkFormat(const Device& device, const Target& target) {
   if (device.takesFormat(target.codeFormat)) return OkStatus();
-  return unsupported("device {}: it does not take code of format {}, which target {} has: run with fallback = \"host\" "
-                     "or choose another "
-                     "device",
-                     device.backend().name(), target.codeFormat, target.name);
+  return unsupported("device {}: it does not take code of format {}, which target {} has", device.backend().name(),
+                     target.codeFormat, target.name);
 }
 
 } // namespace
@@ -146,7 +144,7 @@ StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options
   Status usable =
       compiler ? checkFormat(*impl->context.device, compiler->target()) : unsupported("there is no compiler for it");
   if (!usable.ok()) {
-    if (!host) return usable;
+    if (!host) return unsupported("{}: run with fallback = \"host\" or choose another device", message(usable));
     impl->noCompiler = message(usable);
     compiler.reset();
   }
@@ -188,7 +186,7 @@ int32_t Session::Impl::addState(std::string name, const TensorType& type, const 
     state.buffer = std::move(*buffer);
     context.stateBytes += type.sizeBytes();
     Status written = write(state.buffer);
-    if (!written.ok()) stateError = addContext(written, name);
+    if (!written.ok() && stateError.ok()) stateError = addContext(written, name);
   } else if (stateError.ok()) {
     stateError = buffer.status(); // reported by every evaluate()
   }
@@ -205,13 +203,7 @@ int32_t Session::addState(std::string name, const HostArray& initial) {
 }
 
 int32_t Session::addState(std::string name, const TensorType& type) {
-  return impl_->addState(std::move(name), type, [&](Buffer& buffer) -> Status {
-    static const std::vector<std::byte> zeros(256 << 10); // stays in a near cache while it is copied
-    auto piece = static_cast<int64_t>(zeros.size());
-    for (int64_t at = 0; at < type.sizeBytes(); at += piece)
-      TG_RETURN_IF_ERROR(buffer.write(at, zeros.data(), std::min(piece, type.sizeBytes() - at)));
-    return OkStatus();
-  });
+  return impl_->addState(std::move(name), type, [](Buffer&) { return OkStatus(); }); // buffer_alloc gives zeros
 }
 
 Tensor Session::read(int32_t state) {

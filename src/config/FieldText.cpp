@@ -66,7 +66,10 @@ std::string outside(double x, const std::string& shown, const KeyOptions& o) {
 }
 std::string check(bool, const KeyOptions&) { return {}; }
 std::string check(int64_t x, const KeyOptions& o) { return outside(static_cast<double>(x), text(x), o); }
-std::string check(double x, const KeyOptions& o) { return outside(x, text(x), o); }
+std::string check(double x, const KeyOptions& o) {
+  if (!std::isfinite(x)) return fmt::format("{} is out of range: must be finite", text(x));
+  return outside(x, text(x), o);
+}
 std::string check(const std::string& x, const KeyOptions& o) {
   if (o.choices.empty() || std::find(o.choices.begin(), o.choices.end(), x) != o.choices.end()) return {};
   return fmt::format("found '{}', expected {}", x, rangeText(o));

@@ -85,12 +85,16 @@ Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
       return invalid("{}: the manifest says nothing about {}", folder, name);
     TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
     if (size != entry["bytes"].get<int64_t>())
-      return invalid("{}: has {} bytes, the manifest says {}; the checkpoint is damaged, resume from another", path,
-                     size, entry["bytes"].get<int64_t>());
+      return invalid(
+          "{}: has {} bytes, the manifest says {}; the checkpoint is damaged; delete its folder to go on from "
+          "the one before",
+          path, size, entry["bytes"].get<int64_t>());
     TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
     if (hash != entry["xxh3_64"].get<std::string>())
-      return invalid("{}: has checksum {}, the manifest says {}; the checkpoint is damaged, resume from another", path,
-                     hash, entry["xxh3_64"].get<std::string>());
+      return invalid(
+          "{}: has checksum {}, the manifest says {}; the checkpoint is damaged; delete its folder to go on from "
+          "the one before",
+          path, hash, entry["xxh3_64"].get<std::string>());
   }
   return OkStatus();
 }

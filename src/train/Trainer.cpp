@@ -4,6 +4,7 @@
 #include "base/Files.h"
 #include "base/Log.h"
 #include "compiler/Target.h"
+#include "config/Document.h"
 #include "data/Dataset.h"
 #include "train/Checkpoint.h"
 #include "train/Evaluation.h"
@@ -62,6 +63,7 @@ private:
     fmt::print(out_, "{}\n", fmt::format(text, std::forward<A>(args)...));
     std::fflush(out_);
   }
+  Status requireSameText() const;
   Status restore();
   void printDerived();
   void printPlan();
@@ -78,6 +80,7 @@ private:
   std::optional<int64_t> stopAt_;
   std::FILE* out_;
   bool colour_;
+  std::optional<FileLock> lock_; // of the folder, as long as the run lasts
   std::optional<Dataset> data_;
   std::optional<DataOrder> order_;
   std::unique_ptr<Session> session_;
@@ -91,6 +94,12 @@ private:
 
 Status Run::start(bool resume) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));
+  StatusOr<FileLock> lock = FileLock::tryAcquire(folder_.path + "/lock");
+  if (!lock.ok() && lock.status().code() == absl::StatusCode::kFailedPrecondition)
+    return failed("{}: another process is training this run; wait for it or stop it", folder_.path);
+  TG_RETURN_IF_ERROR(lock.status());
+  lock_.emplace(std::move(*lock));
+  if (resume) TG_RETURN_IF_ERROR(requireSameText());
   TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_, resume));
   TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
@@ -112,9 +121,23 @@ Status Run::start(bool resume) {
   return OkStatus();
 }
 
+/// A run goes on with the tokens that it stored: another path would be written down, but not be read.
+Status Run::requireSameText() const {
+  RunConfig before;
+  RunSchema schema(before);
+  StatusOr<config::Document> document = config::readDocument(folder_.config());
+  if (!document.ok() || !schema->load(*document).ok()) return OkStatus(); // restore() has the better message
+  if (before.data.path == config_.data.path) return OkStatus();
+  return failed("--resume: {} is trained on {}, not on {}; leave data.path out, or start a run of its own",
+                folder_.path, before.data.path, config_.data.path);
+}
+
 Status Run::restore() {
   std::string place = checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
   TG_ASSIGN_OR_RETURN(Checkpoint c, loadCheckpoint(place));
+  if (c.step > config_.training.steps)
+    return failed("--resume: {} has done {} steps, more than training.steps={}; raise it, or train anew with --new",
+                  folder_.path, c.step, config_.training.steps);
   if (c.dataChecksum != data_->checksum())
     return failed("{}: was trained on other data than {}; give back the text it began with, or start anew with --new",
                   place, config_.data.path);
@@ -243,7 +266,8 @@ Status Run::loop() {
   Interrupt interrupt;
   int64_t end = std::min(config_.training.steps, stopAt_.value_or(config_.training.steps));
   if (done_ >= end)
-    say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_, end);
+    say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_,
+        config_.training.steps);
   while (done_ < end && !interrupt.requested()) {
     TG_RETURN_IF_ERROR(oneStep());
     bool last = done_ == config_.training.steps;
@@ -269,8 +293,13 @@ Status train(const TrainRequest& request, std::FILE* out) {
   RunConfig config;
   TG_RETURN_IF_ERROR(resolveConfig(request, config));
   TG_ASSIGN_OR_RETURN(RunFolder folder, chooseRunFolder(request, config));
+  std::string path = folder.path;
+  bool isNew = !fileExists(path) && !isFolder(path);
   Run run(std::move(config), std::move(folder), request.stopAt, out);
-  TG_RETURN_IF_ERROR(run.start(request.resume));
+  if (Status started = run.start(request.resume); !started.ok()) {
+    if (isNew) (void)removeAll(path); // nothing was trained: leave no empty run behind
+    return started;
+  }
   return run.loop();
 }
 

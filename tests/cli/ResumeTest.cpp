@@ -120,6 +120,34 @@ TEST_F(Resume, EvaluatingDoesNotChangeTraining) {
               checkpointFile("blind", kSteps, "model.safetensors"));
 }
 
+TEST_F(Resume, RefusesWhatTheRunCannotBecome) {
+  Process running(newRun("run"));
+  ASSERT_TRUE(running.waitFor("step: 12")); // past the checkpoint of step 10
+  Finished second = runTegula({"train", "--resume", folder_.path("run")});
+  EXPECT_EQ(second.exitCode, 1);
+  EXPECT_THAT(second.output, HasSubstr("another process is training this run"));
+  running.send(SIGINT);
+  ASSERT_EQ(running.wait().exitCode, 0);
+  std::string config = orEmpty(readFile(folder_.path("run") + "/config.toml"));
+  auto refuses = [&](const std::string& set, const std::string& text) {
+    Finished f = runTegula({"train", "--resume", folder_.path("run"), "--set", set});
+    EXPECT_EQ(f.exitCode, 1) << set << f.output;
+    EXPECT_THAT(f.output, HasSubstr(text)) << set;
+    EXPECT_EQ(orEmpty(readFile(folder_.path("run") + "/config.toml")), config) << set;
+  };
+  refuses("training.steps=3", "more than training.steps=3");
+  refuses("data.path=other.txt", "not on other.txt");
+  refuses("optimizer.lr=inf", "must be finite");
+  ASSERT_EQ(runTegula({"train", "--resume", folder_.path("run")}).exitCode, 0);
+}
+
+TEST_F(Resume, AStartThatFailsLeavesNoFolder) {
+  Finished f =
+      runTegula({"train", "--data", folder_.path("none.txt"), "--set", "job.dump_folder=" + folder_.path("n")});
+  EXPECT_EQ(f.exitCode, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("n")));
+}
+
 TEST_F(Resume, RefusesDamagedCheckpointsAndOtherData) {
   std::vector<std::string> arguments = newRun("run");
   arguments.insert(arguments.end(), {"--stop-at", "10"});

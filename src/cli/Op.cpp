@@ -52,9 +52,10 @@ void addCheck(CLI::App& op, Outcome& outcome) {
   };
   auto o = std::make_shared<Options>();
   CLI::App* c =
-      op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward.");
+      op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward, and\n"
+                                 "its gradient with finite differences.");
   c->footer("examples: tegula op check \"softmax x=4,1000 f32\"\n          tegula op check --file problems.txt");
-  c->add_option("problem", o->words, "A problem line");
+  c->add_option("problem", o->words, "A name (its @example is used) or a problem line");
   c->add_option("--file", o->file, "A file with one problem a line");
   c->callback([=, &outcome] {
     std::vector<std::string> lines;
@@ -73,7 +74,7 @@ void addCheck(CLI::App& op, Outcome& outcome) {
       if (report.ok()) {
         fmt::print("{}\n", *report);
       } else {
-        fmt::print("FAILED {}\n", message(report.status()));
+        fmt::print("FAILED {}: {}\n", line, message(report.status()));
         outcome.exitCode = 1;
       }
     }

@@ -8,17 +8,32 @@
 #include <chrono>
 
 namespace tegula::cli {
-namespace {} // namespace
+#if TEGULA_REFERENCE
+namespace {
 
-StatusOr<std::string> checkOperator(const std::string& line) {
+/// The gradient's mathematics, derived or @grad, in f64 against finite differences. Says what was done.
+StatusOr<std::string> checkMathematics(const Problem& problem, const std::shared_ptr<const OperatorLibrary>& library) {
+  TG_ASSIGN_OR_RETURN(std::string why, whyNoDifferences(problem, library));
+  if (!why.empty()) return fmt::format("gradient not compared with differences: {}", why);
+  TG_RETURN_IF_ERROR(checkDerivative(problem, library));
+  return "gradient agrees with differences in f64";
+}
+
+} // namespace
+#endif
+
+StatusOr<std::string> checkOperator(const std::string& given) {
 #if TEGULA_REFERENCE
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create({}));
+  const OperatorInfo* info = session->library()->find(Symbol(given));
+  const std::string& line = info && !info->example.empty() ? info->example : given; // a name alone
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
   TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, sessionOperation(*session), session->library()));
-  return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}", line,
-                     report.comparisons, report.worstRatio, report.undecided, session->kernelLine());
+  TG_ASSIGN_OR_RETURN(std::string mathematics, checkMathematics(problem, session->library()));
+  return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}; {}", line,
+                     report.comparisons, report.worstRatio, report.undecided, mathematics, session->kernelLine());
 #else
-  return unsupported("op check {}: this build has no reference evaluator; configure with -DTEGULA_REFERENCE=ON", line);
+  return unsupported("op check {}: this build has no reference evaluator; configure with -DTEGULA_REFERENCE=ON", given);
 #endif
 }
 

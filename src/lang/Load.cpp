@@ -239,6 +239,7 @@ private:
     const OperatorDecl& op = *e.op;
     OperatorInfo& info = e.info;
     info.name = op.name;
+    info.differentiable = op.differentiable;
     for (const InputDecl& in : op.inputs) info.inputs.push_back({in.name, in.optional, in.variadic, in.differentiable});
     for (const AttributeDecl& a : op.attributes) {
       AttributeType plain = a.type;

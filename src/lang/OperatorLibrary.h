@@ -46,10 +46,11 @@ struct OperatorInfo {
     bool required = false;
   };
   std::vector<Attribute> attributes;
-  int results = 1;        // without residuals
-  int residuals = 0;      // extra results that only its @grad sees
-  bool hasGrad = false;   // an @grad exists
-  bool hasKernel = false; // an @tile_kernel implements it
+  int results = 1;            // without residuals
+  int residuals = 0;          // extra results that only its @grad sees
+  bool differentiable = true; // not declared @tile_op(differentiable=False)
+  bool hasGrad = false;       // an @grad exists
+  bool hasKernel = false;     // an @tile_kernel implements it
   std::string doc, example, file;
   int line = 0;
 };

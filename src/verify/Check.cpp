@@ -1,6 +1,8 @@
 // Problems against bounds, and derivatives against differences.
 #include "verify/Check.h"
 
+#include <cmath>
+
 #include "verify/FiniteDifference.h"
 #include "verify/GuardedBuffer.h"
 
@@ -46,6 +48,8 @@ StatusOr<CheckReport> checkProblem(const Problem& problem, const OperationUnderT
       TG_RETURN_IF_ERROR(note(report, results[r], expected[r], fmt::format("result {}", r), problem, options.compare));
   }
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
+  const OperatorInfo* info = library->find(problem.op);
+  if (info && !info->differentiable) return report;
   if (!options.gradients || !operation.gradient || !anyDifferentiable(problem, signature)) return report;
   TG_ASSIGN_OR_RETURN(std::vector<HostArray> upstream, makeUpstream(results, problem.seed));
   if (presentOnly(upstream).empty()) return report; // no result is a float
@@ -63,10 +67,44 @@ StatusOr<CheckReport> checkProblem(const Problem& problem, const OperationUnderT
   return report;
 }
 
-Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibrary> library) {
+namespace {
+
+/// Larger problems are compared along random directions, two evaluations each, by the reference evaluator.
+constexpr int64_t kMostDifferences = 1 << 18;
+
+Problem inF64(const Problem& stated) {
   Problem problem = stated;
   for (ProblemInput& input : problem.inputs)
     if (isFloat(input.type.dtype)) input.type.dtype = DType::F64;
+  return problem;
+}
+
+} // namespace
+
+StatusOr<std::string> whyNoDifferences(const Problem& stated, std::shared_ptr<const OperatorLibrary> library) {
+  Problem problem = inF64(stated);
+  const OperatorInfo* info = library->find(problem.op);
+  if (info && !info->differentiable) return "it is declared without one";
+  if (info && library->sourceOf(problem.op).find("stop_gradient") != std::string::npos)
+    return "stop_gradient is in its definition";
+  for (const auto& [name, value] : problem.attributes)
+    if (const auto* d = std::get_if<DType>(&value); d && *d != DType::F64)
+      return fmt::format("attribute {} asks for less than f64", name.text());
+  int64_t elements = 0;
+  for (const ProblemInput& input : problem.inputs)
+    if (input.present && isFloat(input.type.dtype)) elements += input.type.shape.elements();
+  if (elements > kMostDifferences) return fmt::format("{} elements, at most {}", elements, kMostDifferences);
+  OperationUnderTest reference = referenceOperation(library, Precision::Wide);
+  TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, makeInputs(problem), problem.attributes));
+  for (const HostArray& result : presentOnly(results))
+    for (int64_t i = 0; isFloat(result.dtype()) && i < result.elements(); ++i)
+      if (!std::isfinite(result.get(i)))
+        return "a result is not finite there; give the input a range, as in x=3,17:0.1..2";
+  return "";
+}
+
+Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibrary> library) {
+  Problem problem = inF64(stated);
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
   if (!anyDifferentiable(problem, signature)) return OkStatus();
   std::vector<HostArray> inputs = makeInputs(problem);

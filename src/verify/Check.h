@@ -23,6 +23,9 @@ struct CheckReport {
 StatusOr<CheckReport> checkProblem(const Problem&, const OperationUnderTest&, std::shared_ptr<const OperatorLibrary>,
                                    const CheckOptions& = {});
 
+/// Why the gradient of a problem cannot be compared with differences; empty if it can.
+StatusOr<std::string> whyNoDifferences(const Problem&, std::shared_ptr<const OperatorLibrary>);
+
 /// The derived gradient of a problem against finite differences, both by the reference evaluator in f64, on f64
 /// inputs.
 Status checkDerivative(const Problem&, std::shared_ptr<const OperatorLibrary>);

@@ -32,7 +32,10 @@ TEST(Command, EveryCommandHasHelpWithAnExample) {
 
 TEST(Command, VersionAndMistypedCommands) {
   EXPECT_THAT(runTegula({"--version"}).output, testing::MatchesRegex("tegula [0-9]+\\.[0-9]+\\.[0-9]+\n"));
-  EXPECT_EQ(runTegula({"trian"}).exitCode, 2);
+  Finished mistyped = runTegula({"trian"});
+  EXPECT_EQ(mistyped.exitCode, 2);
+  EXPECT_THAT(mistyped.output, HasSubstr("no command 'trian'; did you mean train?"));
+  EXPECT_THAT(runTegula({"op", "chek", "x"}).output, HasSubstr("no command 'chek'; did you mean check?"));
   EXPECT_EQ(runTegula({}).exitCode, 2);
 }
 
@@ -48,6 +51,18 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   EXPECT_THAT(bad.output, AllOf(HasSubstr(":2: [training] unknown key 'stpes'; did you mean 'steps'?"),
                                 HasSubstr(":3: [training] seq_len")));
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
+}
+
+TEST(Command, OpCheckSeesAWrongGradient) {
+  TemporaryFolder f;
+  f.write("mine.tile",
+          "@tile_op\n@example(\"cube x=4,7 f32\")\ndef cube(x: Tensor[... : float]) -> Tensor[...]:\n"
+          "    return x * x * x\n\n\n@grad(cube)\ndef cube_grad(x, y, dy):\n    return dy * 2.0 * x * x\n");
+  Finished wrong = runTegula({"op", "check", "cube"}, {"TEGULA_OPS=" + f.path()});
+  EXPECT_EQ(wrong.exitCode, 1);
+  EXPECT_THAT(wrong.output, HasSubstr("cube: the derivative of input 0"));
+  EXPECT_THAT(runTegula({"op", "check", "softmax"}).output, HasSubstr("gradient agrees with differences in f64"));
+  EXPECT_THAT(runTegula({"op", "check", "softmax x=3 f8e4m3"}).output, HasSubstr("does not compute in f8e4m3 yet"));
 }
 
 TEST(Command, ExampleConfigsAreValid) {

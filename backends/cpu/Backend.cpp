@@ -128,7 +128,7 @@ tg_result checkRange(const tg_buffer* buffer, int64_t offset, int64_t bytes, tg_
   int64_t total = buffer->memory.bytes();
   if (offset >= 0 && bytes >= 0 && offset <= total && bytes <= total - offset) return TG_OK;
   return tg_fail(error, TG_ERROR_INVALID, "cpu: bytes %lld to %lld were asked for of a buffer of %lld bytes",
-                 (long long)offset, (long long)(offset + bytes), (long long)total);
+                 (long long)offset, (long long)offset + (long long)bytes, (long long)total);
 }
 
 tg_result bufferWrite(tg_buffer* buffer, int64_t offset, const void* source, int64_t bytes, tg_error* error) {
@@ -218,7 +218,7 @@ tg_result eventWait(tg_event* event, int64_t timeoutNs, tg_error* error) {
 
 tg_result kernelLoad(tg_device* device, const tg_kernel_image* image, tg_kernel** kernel, tg_error* error) {
   const char* name = image->name ? image->name : "(unnamed)";
-  if (!image->format || std::strcmp(image->format, kFormat))
+  if (!image->format || std::strcmp(image->format, kFormat) != 0)
     return tg_fail(error, TG_ERROR_UNSUPPORTED, "kernel %s: its format is %s, the cpu backend loads %s", name,
                    image->format ? image->format : "not stated", kFormat);
   return guarded(error, [&]() -> tg_result {

@@ -62,7 +62,8 @@ tg_result CommandList::append(const tg_dispatch& d, tg_error* error) {
 
 void CommandList::sizeToWork(Dispatch& d, double flops, double bytes) const {
   double ns = flops / kFlopsPerNs + bytes / kBytesPerNs;
-  double workers = ns > 0 ? std::floor(ns / kWorthWakingNs) : static_cast<double>(d.items / kUnknownItemsPerWorker);
+  int64_t byItems = d.items / kUnknownItemsPerWorker;
+  double workers = ns > 0 ? std::floor(ns / kWorthWakingNs) : static_cast<double>(byItems);
   int64_t limit = std::min<int64_t>(pool_.threads(), std::max<int64_t>(d.items, 1));
   d.width = static_cast<int>(std::clamp<double>(workers, 1, static_cast<double>(limit)));
   d.chunks = std::min(d.items, d.width * kChunksPerWorker);

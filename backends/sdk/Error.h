@@ -32,7 +32,7 @@ static inline tg_result tg_answer_query(const tg_backend_request* request, tg_ba
     reply->backend = table;
     return TG_OK;
   }
-  reply->backend = NULL;
+  reply->backend = NULL; // NOLINT(modernize-use-nullptr): this header is C too
   if (reply->size > offsetof(tg_backend_reply, refusal)) {
     refusal_capacity = reply->size - offsetof(tg_backend_reply, refusal);
     if (refusal_capacity > sizeof(reply->refusal)) refusal_capacity = sizeof(reply->refusal);

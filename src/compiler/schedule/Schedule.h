@@ -1,9 +1,8 @@
 // A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is
 // elsewhere (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
 //
-//   contraction { tile BM=516 BN=1024 BK=128; order item panel row depth; parallel M N; dot fma 6x64; pack a=rows
-//   b=panels;
-//                 stage acc=scratch }
+//   contraction { tile BM=516 BN=1024 BK=128; order item depth_block panel row depth; parallel M N; dot fma 6x64;
+//     pack left=rows right=panels; stage panel=L1 left=L2 accumulator=scratch; }
 //
 // Text and value convert both ways without loss: toString(*parseSchedule(text)) == text for every text that toString
 // made.

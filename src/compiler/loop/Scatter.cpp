@@ -30,7 +30,7 @@ StatusOr<LoopProblem> accumulateProblem(const Group& group, const Node& node, co
   for (size_t i = 0; i < dims.size(); ++i) from.dims.push_back({dims[i], updateStrides[static_cast<int>(i)]});
   int first = elements ? 0 : axis, taken = elements ? 1 : indices.shape.rank();
   for (int i = 0; i < indices.shape.rank(); ++i)
-    at.dims.push_back({dims[static_cast<size_t>(first + i)], indexStrides[i]});
+    at.dims.push_back({dims[static_cast<size_t>(first) + static_cast<size_t>(i)], indexStrides[i]});
   int index = draft.cast(draft.load(std::move(at)), DType::I64);
   int update = draft.cast(draft.load(std::move(from)), sums.dtype);
   to.dtype = sums.dtype;

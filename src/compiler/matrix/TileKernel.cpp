@@ -12,7 +12,6 @@ using lang::Expr;
 using lang::ExprKind;
 using lang::KernelDecl;
 using lang::KernelParam;
-using lang::Stmt;
 using lang::StmtKind;
 
 struct FactReader {

@@ -1,6 +1,7 @@
 // Primitives as expressions with sticky errors.
 #include "graph/Emit.h"
 #include "primitives/InferRules.h"
+#include "tensor/Element.h"
 
 namespace tegula {
 
@@ -42,7 +43,7 @@ Value Emit::cast(Value x, DType d) {
 
 Value Emit::constant(double value, DType d) {
   if (isFloat(d)) return primitive(op::constant, {}, {{attr::value, value}, {attr::dtype, d}});
-  return primitive(op::constant, {}, {{attr::value, static_cast<int64_t>(value)}, {attr::dtype, d}});
+  return primitive(op::constant, {}, {{attr::value, saturatingTruncate<int64_t>(value)}, {attr::dtype, d}});
 }
 
 Value Emit::constantLike(double value, Value like) {

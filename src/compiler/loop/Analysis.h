@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compiler/loop/LoopKernel.h"
+#include "tensor/Element.h"
 
 namespace tegula::loop {
 
@@ -53,7 +54,7 @@ public:
   std::vector<int64_t> parameters;
 
   int constant(DType, double number, int64_t integer);
-  int constant(DType d, double number) { return constant(d, number, static_cast<int64_t>(number)); }
+  int constant(DType d, double number) { return constant(d, number, saturatingTruncate<int64_t>(number)); }
   int parameter(int64_t value);
   int load(DraftOperand, double fill = 0);
   /// offset + sum of index * stride, as i64.

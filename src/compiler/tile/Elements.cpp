@@ -3,6 +3,7 @@
 
 #include "compiler/tile/Elements.h"
 
+#include "tensor/Element.h"
 #include <limits>
 
 namespace tegula::tile {
@@ -80,7 +81,7 @@ bool isUnsignedElement(Type element) { return element.isUnsignedInteger() || ele
 
 Value VectorEmitter::constant(Type type, double value) {
   Type scalar = getElementTypeOrSelf(type);
-  if (auto integer = dyn_cast<IntegerType>(scalar)) return constantInt(type, static_cast<int64_t>(value));
+  if (auto integer = dyn_cast<IntegerType>(scalar)) return constantInt(type, saturatingTruncate<int64_t>(value));
   TypedAttr attribute = b.getFloatAttr(scalar, value);
   if (auto vector = dyn_cast<VectorType>(type)) attribute = DenseElementsAttr::get(vector, Attribute(attribute));
   return arith::ConstantOp::create(b, loc, attribute);

@@ -3,6 +3,8 @@
 
 #include "compiler/tile/KernelEmitter.h"
 
+#include "tensor/Element.h"
+
 namespace tegula {
 
 using namespace mlir;
@@ -113,7 +115,7 @@ Value KernelEmitter::zero(Type type) { return arith::ConstantOp::create(b_, loc_
 Value KernelEmitter::constant(Type type, double value) {
   Type element = getElementTypeOrSelf(type);
   TypedAttr attr = isa<FloatType>(element) ? TypedAttr(b_.getFloatAttr(element, value))
-                                           : TypedAttr(b_.getIntegerAttr(element, static_cast<int64_t>(value)));
+                                           : TypedAttr(b_.getIntegerAttr(element, saturatingTruncate<int64_t>(value)));
   if (auto vec = dyn_cast<VectorType>(type)) attr = DenseElementsAttr::get(vec, Attribute(attr));
   return arith::ConstantOp::create(b_, loc_, attr);
 }

@@ -1,6 +1,7 @@
 // Finding rules and what they ask about values.
 #include "graph/passes/simplify/Simplifier.h"
 #include "primitives/InferRules.h"
+#include "tensor/Element.h"
 #include <bit>
 
 namespace tegula {
@@ -72,7 +73,7 @@ Value Simplifier::constantLike(double number, Value like) {
   if (isFloat(t.dtype))
     at.set(attr::value, number);
   else
-    at.set(attr::value, static_cast<int64_t>(number));
+    at.set(attr::value, saturatingTruncate<int64_t>(number));
   Value scalar = make(kConstant, {}, at);
   if (t.shape.rank() == 0) return scalar;
   return make(kBroadcast, {scalar}, {{attr::shape, t.shape}, {attr::axes, Shape{}}});

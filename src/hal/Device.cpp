@@ -16,6 +16,15 @@ template <typename F> Status checked(std::string_view context, F&& call) {
   return result == TG_OK ? OkStatus() : toStatus(result, error, context);
 }
 
+/// The handle that a slot makes by `call(&handle, &error)`. Fails also where it says TG_OK and makes none.
+template <typename Handle, typename F>
+StatusOr<Handle*> made(std::string_view context, std::string_view slot, F&& call) {
+  Handle* handle = nullptr;
+  TG_RETURN_IF_ERROR(checked(context, [&](tg_error* e) { return call(&handle, e); }));
+  if (!handle) return internal("{}: its slot `{}` returned TG_OK but made nothing", context, slot);
+  return handle;
+}
+
 } // namespace
 
 StatusOr<std::shared_ptr<Device>> Device::open(std::shared_ptr<const Backend> backend, int index,
@@ -24,21 +33,16 @@ StatusOr<std::shared_ptr<Device>> Device::open(std::shared_ptr<const Backend> ba
   if (index < 0 || index >= count)
     return invalid("backend {}: device {} was asked for, it has {} (numbered from 0)", backend->name(), index, count);
   tg_device_options wanted{sizeof(wanted), options.threads};
-  tg_device* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(fmt::format("backend {}, device {}", backend->name(), index),
-                             [&](tg_error* e) { return backend->table().device_open(index, &wanted, &handle, e); }));
+  TG_ASSIGN_OR_RETURN(tg_device * handle, made<tg_device>(fmt::format("backend {}, device {}", backend->name(), index),
+                                                          "device_open", [&](tg_device** h, tg_error* e) {
+                                                            return backend->table().device_open(index, &wanted, h, e);
+                                                          }));
   std::shared_ptr<Device> device(new Device(std::move(backend), handle));
   TG_RETURN_IF_ERROR(device->readInfo());
   return device;
 }
 
 Device::~Device() { backend_->table().device_close(handle_); }
-
-/// A backend that says TG_OK has made what was asked for.
-Status Device::made(const void* handle, std::string_view slot) const {
-  if (handle) return OkStatus();
-  return internal("backend {}: its slot `{}` returned TG_OK but made nothing", backend_->name(), slot);
-}
 
 std::string Device::context() const { return fmt::format("backend {}", backend_->name()); }
 
@@ -71,34 +75,32 @@ bool Device::takesFormat(std::string_view format) const {
 }
 
 StatusOr<Buffer> Device::allocate(int64_t bytes) const {
-  tg_buffer* handle = nullptr;
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().buffer_alloc(handle_, bytes, &handle, e); }));
-  TG_RETURN_IF_ERROR(made(handle, "buffer_alloc"));
+  TG_ASSIGN_OR_RETURN(tg_buffer * handle, made<tg_buffer>(context(), "buffer_alloc", [&](tg_buffer** h, tg_error* e) {
+                        return backend_->table().buffer_alloc(handle_, bytes, h, e);
+                      }));
   void* host = nullptr;
   if (info_.hostVisible && backend_->table().buffer_map(handle, &host, nullptr) != TG_OK) host = nullptr;
   return Buffer(shared_from_this(), handle, bytes, host);
 }
 
 StatusOr<Queue> Device::createQueue() const {
-  tg_queue* handle = nullptr;
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().queue_create(handle_, &handle, e); }));
-  TG_RETURN_IF_ERROR(made(handle, "queue_create"));
+  TG_ASSIGN_OR_RETURN(tg_queue * handle, made<tg_queue>(context(), "queue_create", [&](tg_queue** h, tg_error* e) {
+                        return backend_->table().queue_create(handle_, h, e);
+                      }));
   return Queue(shared_from_this(), handle);
 }
 
 StatusOr<Event> Device::createEvent() const {
-  tg_event* handle = nullptr;
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().event_create(handle_, &handle, e); }));
+  TG_ASSIGN_OR_RETURN(tg_event * handle, made<tg_event>(context(), "event_create", [&](tg_event** h, tg_error* e) {
+                        return backend_->table().event_create(handle_, h, e);
+                      }));
   return Event(shared_from_this(), handle);
 }
 
 StatusOr<CommandList> Device::createList() const {
-  tg_list* handle = nullptr;
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().list_create(handle_, &handle, e); }));
+  TG_ASSIGN_OR_RETURN(tg_list * handle, made<tg_list>(context(), "list_create", [&](tg_list** h, tg_error* e) {
+                        return backend_->table().list_create(handle_, h, e);
+                      }));
   return CommandList(shared_from_this(), handle);
 }
 
@@ -109,9 +111,9 @@ StatusOr<Kernel> Device::loadKernel(const std::string& name, const std::string& 
                        info_.codeFormats.empty() ? "none" : fmt::format("{}", fmt::join(info_.codeFormats, ", ")));
   tg_kernel_image request{sizeof(request), name.c_str(), format.c_str(), image.data(),
                           static_cast<int64_t>(image.size())};
-  tg_kernel* handle = nullptr;
-  TG_RETURN_IF_ERROR(
-      checked(context(), [&](tg_error* e) { return backend_->table().kernel_load(handle_, &request, &handle, e); }));
+  TG_ASSIGN_OR_RETURN(tg_kernel * handle, made<tg_kernel>(context(), "kernel_load", [&](tg_kernel** h, tg_error* e) {
+                        return backend_->table().kernel_load(handle_, &request, h, e);
+                      }));
   return Kernel(shared_from_this(), handle);
 }
 
@@ -124,10 +126,9 @@ StatusOr<Kernel> Device::loadOperator(const tg_problem& problem, int64_t& scratc
   if (!backend_->table().operator_load)
     return unsupported("backend {}: operator {} was asked for, it has no operators of its own", backend_->name(),
                        problem.op);
-  tg_kernel* handle = nullptr;
-  TG_RETURN_IF_ERROR(checked(context(), [&](tg_error* e) {
-    return backend_->table().operator_load(handle_, &problem, &handle, &scratchBytes, e);
-  }));
+  TG_ASSIGN_OR_RETURN(tg_kernel * handle, made<tg_kernel>(context(), "operator_load", [&](tg_kernel** h, tg_error* e) {
+                        return backend_->table().operator_load(handle_, &problem, h, &scratchBytes, e);
+                      }));
   return Kernel(shared_from_this(), handle);
 }
 

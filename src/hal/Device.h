@@ -128,7 +128,6 @@ private:
   Device(std::shared_ptr<const Backend> backend, tg_device* handle) : backend_(std::move(backend)), handle_(handle) {}
   Status readInfo();
   std::string context() const;
-  Status made(const void* handle, std::string_view slot) const;
   std::shared_ptr<const Backend> backend_;
   tg_device* handle_;
   DeviceInfo info_;

@@ -56,6 +56,7 @@ public:
         colour_(::isatty(::fileno(out)) && !std::getenv("NO_COLOR")) {}
 
   Status start(bool resume);
+  bool holdsFolder() const { return lock_.has_value(); }
   Status loop();
 
 private:
@@ -297,7 +298,8 @@ Status train(const TrainRequest& request, std::FILE* out) {
   bool isNew = !fileExists(path) && !isFolder(path);
   Run run(std::move(config), std::move(folder), request.stopAt, out);
   if (Status started = run.start(request.resume); !started.ok()) {
-    if (isNew) (void)removeAll(path); // nothing was trained: leave no empty run behind
+    // Nothing was trained: leave no empty run behind. Without the lock the folder is another process's.
+    if (isNew && run.holdsFolder()) (void)removeAll(path);
     return started;
   }
   return run.loop();

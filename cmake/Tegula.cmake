@@ -60,10 +60,9 @@ function(tegula_library name)
   target_precompile_headers(tegula_${name} REUSE_FROM tegula_precompiled)
 endfunction()
 
-# tegula_test(name DEPENDS lib... [LABELS label...] [TIMEOUT s] [OWN_HEADERS]): one gtest binary from every .cpp of the current
-# folder. OWN_HEADERS: it precompiles headers of its own.
+# tegula_test(name DEPENDS lib... [LABELS label...] [TIMEOUT s]): one gtest binary from every .cpp of the current folder.
 function(tegula_test name)
-  cmake_parse_arguments(ARG "OWN_HEADERS" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -72,9 +71,7 @@ function(tegula_test name)
     return() # no tests here
   endif()
   add_executable(test_${name} ${sources})
-  if(NOT ARG_OWN_HEADERS)
-    target_precompile_headers(test_${name} REUSE_FROM tegula_test_precompiled)
-  endif()
+  target_precompile_headers(test_${name} REUSE_FROM tegula_test_precompiled)
   target_link_libraries(test_${name} PRIVATE tegula_options ${ARG_DEPENDS} GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE TEGULA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                   TEGULA_BINARY_DIR="${CMAKE_BINARY_DIR}")

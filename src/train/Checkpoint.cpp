@@ -77,6 +77,12 @@ void removeLeftovers(const std::string& root) {
     if (name.starts_with("step-") && stepOfName(name) < 0) (void)removeAll(root + "/" + name);
 }
 
+Status damaged(const std::string& path, const std::string& found, const std::string& stated) {
+  return invalid("{}: has {}, the manifest says {}; the checkpoint is damaged; delete its folder to go on from the one "
+                 "before",
+                 path, found, stated);
+}
+
 Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
   for (const char* name : kFiles) {
     std::string path = folder + "/" + name;
@@ -85,16 +91,10 @@ Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
       return invalid("{}: the manifest says nothing about {}", folder, name);
     TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
     if (size != entry["bytes"].get<int64_t>())
-      return invalid(
-          "{}: has {} bytes, the manifest says {}; the checkpoint is damaged; delete its folder to go on from "
-          "the one before",
-          path, size, entry["bytes"].get<int64_t>());
+      return damaged(path, fmt::format("{} bytes", size), entry["bytes"].dump());
     TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
-    if (hash != entry["xxh3_64"].get<std::string>())
-      return invalid(
-          "{}: has checksum {}, the manifest says {}; the checkpoint is damaged; delete its folder to go on from "
-          "the one before",
-          path, hash, entry["xxh3_64"].get<std::string>());
+    if (std::string stated = entry["xxh3_64"].get<std::string>(); hash != stated)
+      return damaged(path, fmt::format("checksum {}", hash), stated);
   }
   return OkStatus();
 }

@@ -1,10 +1,9 @@
 // Problems against bounds, and derivatives against differences.
 #include "verify/Check.h"
 
-#include <cmath>
-
 #include "verify/FiniteDifference.h"
 #include "verify/GuardedBuffer.h"
+#include <cmath>
 
 namespace tegula {
 namespace {

@@ -115,7 +115,7 @@ TEST_F(Readme, CommandsOfDevExist) {
 }
 
 TEST(Bench, ProgramsAreWhereDevLooksForThem) {
-  if (!TEGULA_HAS_BENCH) GTEST_SKIP() << "configured with TEGULA_BENCH=OFF";
+  if (!TEGULA_HAS_BENCH) GTEST_SKIP() << "the benchmarks are not built here; configure with -DTEGULA_BENCH=ON";
   Result gemm = shell(TEGULA_BINARY_DIR "/bench/bench_gemm 64 48 32 2");
   EXPECT_EQ(gemm.exitCode, 0) << gemm.output;
   EXPECT_THAT(gemm.output, HasSubstr("% of the FMA peak"));

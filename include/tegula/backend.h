@@ -234,8 +234,8 @@ typedef struct tg_backend {
    * may be in flight only once. Fails: TG_ERROR_DEVICE, also reported by the next queue_wait. */
   tg_result (*queue_execute)(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count,
                              tg_event* signal, tg_error* error);
-  /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. May be null: hosts of
-   * version 1.0 do not call it. */
+  /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. Required,
+   * though hosts of version 1.0 do not call it yet. */
   tg_result (*queue_copy)(tg_queue* queue, tg_binding destination, tg_binding source, int64_t bytes, tg_error* error);
   /* Blocks until everything submitted so far is done. */
   tg_result (*queue_wait)(tg_queue* queue, tg_error* error);

@@ -153,6 +153,31 @@ TEST_F(Plugin, refusesANullRequiredSlot) {
               HasSubstr("required slot `queue_copy`"));
 }
 
+// TG_OK without what was asked for breaks the protocol: a message, not a crash.
+TEST_F(Plugin, handlesThatWereNotMadeAreErrors) {
+  auto open = [&](const std::string& name, const std::string& find) -> StatusOr<std::shared_ptr<Device>> {
+    auto backend = Backend::load(variant(name, find, "return TG_OK; " + find));
+    if (!backend.ok()) return backend.status();
+    return Device::open(*backend, 0, {});
+  };
+  auto text = [](const Status& s) { return std::string(message(s)); };
+  EXPECT_THAT(text(open("device", "*device = calloc").status()),
+              HasSubstr("`device_open` returned TG_OK but made nothing"));
+  auto buffer = open("buffer", "*buffer = b;"), queue = open("queue", "*queue = calloc"),
+       event = open("event", "*event = calloc"), list = open("list", "*list = calloc");
+  for (const auto* device : {&buffer, &queue, &event, &list}) ASSERT_TRUE(device->ok()) << device->status();
+  EXPECT_THAT(text((*buffer)->allocate(8).status()), HasSubstr("`buffer_alloc` returned TG_OK but made nothing"));
+  EXPECT_THAT(text((*queue)->createQueue().status()), HasSubstr("`queue_create` returned TG_OK but made nothing"));
+  EXPECT_THAT(text((*event)->createEvent().status()), HasSubstr("`event_create` returned TG_OK but made nothing"));
+  EXPECT_THAT(text((*list)->createList().status()), HasSubstr("`list_create` returned TG_OK but made nothing"));
+}
+
+TEST_F(Plugin, nullCodeFormatsAreRefused) {
+  auto backend = Backend::load(variant("formats", "full.code_format_count = 0", "full.code_format_count = 2"));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  EXPECT_THAT(std::string(message(Device::open(*backend, 0, {}).status())), HasSubstr("`code_formats` is null"));
+}
+
 TEST_F(Plugin, refusesWhatIsNoLibrary) {
   fs::path text = folder / "text.so";
   std::ofstream(text) << "not a library";

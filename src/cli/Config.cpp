@@ -10,7 +10,8 @@ void addConfig(CLI::App& app, Outcome& outcome) {
   config->require_subcommand(1);
 
   auto request = std::make_shared<TrainRequest>();
-  CLI::App* check = config->add_subcommand("check", "Print the resolved configuration, or every error in it.");
+  CLI::App* check =
+      config->add_subcommand("check", "Print the resolved configuration, or every error in it. Texts are not read.");
   check->footer("example: tegula config check run.toml --set training.steps=500");
   check->add_option("config", request->source, "A run's TOML file")->required();
   check->add_option("--data", request->dataPath, "What [data] path would be");
@@ -20,6 +21,7 @@ void addConfig(CLI::App& app, Outcome& outcome) {
   check->callback([=, &outcome] {
     RunConfig c;
     outcome.status = resolveConfig(*request, c);
+    if (outcome.status.ok()) outcome.status = checkSurroundings(c);
     if (outcome.status.ok()) fmt::print("{}", RunSchema(c)->toToml());
   });
 

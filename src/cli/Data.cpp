@@ -1,6 +1,7 @@
 // `tegula data`
 #include "cli/Commands.h"
 
+#include "cli/Ranges.h"
 #include "data/Dataset.h"
 #include "train/Baseline.h"
 
@@ -21,7 +22,7 @@ void addPrepare(CLI::App& data, Outcome& outcome) {
       ->check(CLI::IsMember({"byte", "char"}))
       ->capture_default_str();
   c->add_option("--validation", o->prepare.validationFraction, "How much of the end is held out")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(number({.above = 0, .max = 0.9}))
       ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<PrepareReport> r = prepareDataset(o->text, o->folder, o->prepare);
@@ -45,7 +46,7 @@ void addBaseline(CLI::App& data, Outcome& outcome) {
   c->add_option("text", o->text, "The text file or folder that the run was trained on")->required();
   c->add_option("--run", o->run, "The run; without it only the counting models are printed");
   c->add_option("--validation", o->fraction, "How much of the end is held out")
-      ->check(CLI::Range(0.0, 0.9))
+      ->check(number({.above = 0, .max = 0.9}))
       ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<Baseline> b = measureBaseline(o->text, o->fraction, o->run);

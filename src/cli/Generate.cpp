@@ -1,6 +1,7 @@
 // `tegula generate`
 #include "cli/Commands.h"
 
+#include "cli/Ranges.h"
 #include "train/Sampler.h"
 #include <iostream>
 #include <iterator>
@@ -17,19 +18,20 @@ void addGenerate(CLI::App& app, Outcome& outcome) {
   CLI::App* c = app.add_subcommand("generate", "Sample text from a trained model, as it is made.");
   c->footer("example: tegula generate runs/my-1 --prompt \"Once\" --tokens 200 --temperature 0.8");
   c->add_option("run", o->run, "A run folder, or one of its checkpoints")->required();
-  c->add_option("--prompt", o->prompt, "The text to continue; - reads it from standard input")->capture_default_str();
-  c->add_option("--tokens", o->sampling.tokens, "How many tokens to add")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  c->add_option("--prompt", o->prompt, "The text to continue; - reads it from standard input")
+      ->default_str("a line break");
+  c->add_option("--tokens", o->sampling.tokens, "How many tokens to add")->check(wholeNumber(0))->capture_default_str();
   c->add_option("--temperature", o->sampling.temperature, "0 takes the likeliest token")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number({.min = 0}))
       ->capture_default_str();
   c->add_option("--top-k", o->sampling.topK, "Draw among the k likeliest; 0 among all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber(0))
       ->capture_default_str();
-  c->add_option("--seed", o->sampling.seed, "The same seed draws the same text")->capture_default_str();
+  c->add_option("--seed", o->sampling.seed, "The same seed draws the same text")
+      ->check(wholeNumber(0))
+      ->capture_default_str();
   c->add_option("--target", o->session.target, "A name from targets/");
-  c->add_option("--threads", o->session.threads, "0 means every core")->check(CLI::NonNegativeNumber);
+  c->add_option("--threads", o->session.threads, "0 means every core")->check(wholeNumber(0));
   c->callback([=, &outcome] {
     if (o->prompt == "-") o->prompt.assign(std::istreambuf_iterator<char>(std::cin), {});
     StatusOr<std::unique_ptr<Sampler>> sampler = Sampler::load(o->run, o->session);

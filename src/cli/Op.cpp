@@ -2,7 +2,10 @@
 #include "cli/Op.h"
 
 #include "cli/Commands.h"
-#include <fstream>
+#include "cli/Ranges.h"
+
+#include "base/Files.h"
+#include <sstream>
 
 namespace tegula::cli {
 namespace {
@@ -35,13 +38,23 @@ void addShow(CLI::App& op, Outcome& outcome) {
   });
 }
 
+struct ProblemLine {
+  std::string place; // "file:line: " where it came from a file
+  std::string text;
+};
+
 /// Lines of a file, without blank ones and comments.
-StatusOr<std::vector<std::string>> problemLines(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) return notFound("{}: cannot be opened", path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty() && line[0] != '#') lines.push_back(line);
+StatusOr<std::vector<ProblemLine>> problemLines(const std::string& path) {
+  TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
+  std::istringstream in(text);
+  std::vector<ProblemLine> lines;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    size_t first = line.find_first_not_of(" \t\r");
+    if (first != std::string::npos && line[first] != '#') lines.push_back({fmt::format("{}:{}: ", path, number), line});
+  }
+  if (lines.empty()) return invalid("{}: holds no problem line", path);
   return lines;
 }
 
@@ -58,10 +71,10 @@ void addCheck(CLI::App& op, Outcome& outcome) {
   c->add_option("problem", o->words, "A name (its @example is used) or a problem line");
   c->add_option("--file", o->file, "A file with one problem a line");
   c->callback([=, &outcome] {
-    std::vector<std::string> lines;
-    if (!o->words.empty()) lines.push_back(join(o->words));
+    std::vector<ProblemLine> lines;
+    if (!o->words.empty()) lines.push_back({{}, join(o->words)});
     if (!o->file.empty()) {
-      StatusOr<std::vector<std::string>> more = problemLines(o->file);
+      StatusOr<std::vector<ProblemLine>> more = problemLines(o->file);
       if (!more.ok()) {
         outcome.status = more.status();
         return;
@@ -69,14 +82,12 @@ void addCheck(CLI::App& op, Outcome& outcome) {
       lines.insert(lines.end(), more->begin(), more->end());
     }
     if (lines.empty()) outcome.status = invalid("op check: give a problem line or --file");
-    for (const std::string& line : lines) {
-      StatusOr<std::string> report = checkOperator(line);
-      if (report.ok()) {
-        fmt::print("{}\n", *report);
-      } else {
-        fmt::print("FAILED {}: {}\n", line, message(report.status()));
-        outcome.exitCode = 1;
-      }
+    for (const ProblemLine& line : lines) {
+      StatusOr<std::string> report = checkOperator(line.text);
+      if (!report.ok()) outcome.exitCode = 1;
+      fmt::print("{}{}\n", line.place,
+                 report.ok() ? *report : fmt::format("FAILED {}: {}", line.text, message(report.status())));
+      std::fflush(stdout);
     }
   });
 }
@@ -90,9 +101,9 @@ void addBench(CLI::App& op, Outcome& outcome) {
   CLI::App* c = op.add_subcommand("bench", "Time a compiled operator.");
   c->footer("example: tegula op bench \"matmul a=1024,1024 b=1024,1024 f32\" --threads 1");
   c->add_option("problem", o->words, "A problem line")->required();
-  c->add_option("--threads", o->threads, "0 means every core")->check(CLI::NonNegativeNumber);
+  c->add_option("--threads", o->threads, "0 means every core")->check(wholeNumber(0));
   c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1))
       ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<std::string> report = benchOperator(join(o->words), o->threads, o->rounds);

@@ -84,6 +84,7 @@ StatusOr<std::string> compiledText(const Library& library, const Subject& s, Sta
 StatusOr<std::string> showOperator(const std::string& line, const std::string& stageName,
                                    const std::string& targetName) {
   TG_ASSIGN_OR_RETURN(Stage stage, parseStage(stageName));
+  if (!targetName.empty()) TG_RETURN_IF_ERROR(targetByName(targetName).status()); // even where a stage needs none
   TG_ASSIGN_OR_RETURN(Library library, OperatorLibrary::loadEmbedded());
   TG_ASSIGN_OR_RETURN(Subject subject, resolve(*library, line));
   switch (stage) {

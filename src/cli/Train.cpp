@@ -1,6 +1,7 @@
 // `tegula train`
 #include "cli/Commands.h"
 
+#include "cli/Ranges.h"
 #include "train/Trainer.h"
 
 namespace tegula::cli {
@@ -24,7 +25,7 @@ void addTrain(CLI::App& app, Outcome& outcome) {
   CLI::Option* fresh = c->add_flag("--new", request->fresh, "Start a new run beside a folder that has checkpoints");
   fresh->excludes(resume);
   CLI::Option* stop = c->add_option("--stop-at", *stopAt, "Save and stop after this step");
-  stop->check(CLI::PositiveNumber);
+  stop->check(wholeNumber(1));
   c->callback([=, &outcome] {
     request->resume = resume->count() > 0;
     if (!resumed->empty()) {

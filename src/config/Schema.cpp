@@ -153,9 +153,9 @@ Status Schema::load(const Document& document) {
   return combine(errors);
 }
 
-Status Schema::set(std::string_view assignment) {
+Status Schema::set(std::string_view assignment, std::string_view givenWhere) {
   size_t equals = assignment.find('=');
-  std::string where = fmt::format("--set {}", assignment);
+  std::string where = givenWhere.empty() ? fmt::format("--set {}", assignment) : std::string(givenWhere);
   if (equals == std::string_view::npos)
     return invalid("{}: found no '=', expected section.key=value, for example training.steps=100", where);
   std::string_view path = assignment.substr(0, equals);

@@ -87,8 +87,9 @@ public:
 
   /// Fails: one status whose message has a line for every error.
   Status load(const Document&);
-  /// "section.key=value", as after `--set`. Fails: unknown names (naming the nearest), wrong types and ranges.
-  Status set(std::string_view assignment);
+  /// "section.key=value", as after `--set`; messages begin with `where`, by default `--set ASSIGNMENT`. Fails: unknown
+  /// names (naming the nearest), wrong types and ranges.
+  Status set(std::string_view assignment, std::string_view where = {});
 
   /// Every key with its value, as TOML that load() accepts; absent optionals are left out.
   std::string toToml() const;

@@ -2,6 +2,7 @@
 #include "data/Text.h"
 
 #include "base/Files.h"
+#include "base/Utf8.h"
 #include <algorithm>
 #include <filesystem>
 

@@ -25,10 +25,4 @@ struct TextDocuments {
 /// or a text that is not UTF-8 (with its offset) or holds NUL bytes; every message names the way out.
 StatusOr<TextDocuments> readTextDocuments(const std::string& path);
 
-/// The offset of the first byte that is not part of well-formed UTF-8, or npos. Source: Unicode 15, table 3-7.
-size_t findInvalidUtf8(std::string_view text);
-
-/// How many bytes at the end of `text` are the beginning of a character that more bytes would complete (0 … 3).
-size_t incompleteUtf8Tail(std::string_view text);
-
 } // namespace tegula

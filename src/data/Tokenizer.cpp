@@ -2,7 +2,7 @@
 #include "data/Tokenizer.h"
 
 #include "base/Files.h"
-#include "data/Text.h"
+#include "base/Utf8.h"
 #include <nlohmann/json.hpp>
 #include <set>
 #include <unordered_map>

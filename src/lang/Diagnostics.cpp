@@ -1,5 +1,7 @@
 // Collecting and rendering diagnostics.
 #include "lang/Diagnostics.h"
+
+#include "base/Utf8.h"
 #include "lang/OperatorLibrary.h"
 #include <algorithm>
 #include <iterator>
@@ -107,6 +109,7 @@ std::string renderAt(Span at, std::string_view message, std::string_view id, std
   };
   std::string line(shown);
   std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  for (size_t bad; (bad = findInvalidUtf8(line)) != std::string::npos;) line[bad] = '?'; // terminals choke on it
   size_t length = end > begin ? width(begin, end) : 0;
   out += fmt::format("\n    {}\n    {}^{}", line, std::string(width(cut, begin), ' '),
                      std::string(length > 1 ? length - 1 : 0, '~'));

@@ -20,7 +20,7 @@ namespace tegula::lang {
 // clang-format off
 #define TG_DIAGNOSTICS(X)                                                                                              \
   /* text */                                                                                                           \
-  X(BadCharacter, "bad-character") X(UnterminatedString, "unterminated-string") X(BadNumber, "bad-number")             \
+  X(NotUtf8, "not-utf8") X(BadCharacter, "bad-character") X(UnterminatedString, "unterminated-string") X(BadNumber, "bad-number")             \
   X(BadEscape, "bad-escape") X(BadIndent, "bad-indent") X(UnexpectedIndent, "unexpected-indent")                       \
   X(TabIndent, "tab-indent") X(UnmatchedBracket, "unmatched-bracket")                                                  \
   /* syntax */                                                                                                         \

@@ -1,5 +1,7 @@
 // The lexer: one pass over the bytes.
 #include "lang/Lexer.h"
+
+#include "base/Utf8.h"
 #include <algorithm>
 #include <array>
 
@@ -31,6 +33,7 @@ public:
   }
 
   TokenList run() {
+    checkEncoding();
     while (!atEnd()) {
       if (lineBegins_) beginLine();
       if (atEnd()) break;
@@ -43,6 +46,18 @@ public:
   }
 
 private:
+  /// The first byte that is not text, wherever it stands: comments and strings are not looked at otherwise.
+  void checkEncoding() {
+    size_t bad = std::min(findInvalidUtf8(text_), text_.find('\0'));
+    if (bad == std::string_view::npos) return;
+    auto line = static_cast<int32_t>(std::ranges::count(text_.substr(0, bad), '\n')) + 1;
+    size_t begin = line == 1 ? lineStart_ : text_.rfind('\n', bad) + 1;
+    auto column = static_cast<int32_t>(bad - begin) + 1;
+    invalidAt_ = bad;
+    diagnostics_.report(DiagnosticId::NotUtf8, {file_, line, column, line, column + 1},
+                        "byte 0x{:02x} is not UTF-8 text; convert the file, for example: iconv -f ISO-8859-1 -t UTF-8",
+                        static_cast<unsigned char>(text_[bad]));
+  }
   bool atEnd() const { return pos_ >= text_.size(); }
   char peek(size_t ahead = 0) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
   bool startsWith(std::string_view s) const { return text_.substr(pos_, s.size()) == s; }
@@ -275,6 +290,7 @@ private:
     };
     while (!atEnd() && strange(peek())) ++pos_;
     if (pos_ == begin) ++pos_;
+    if (begin <= invalidAt_ && invalidAt_ < pos_) return; // said in checkEncoding
     diagnostics_.report(DiagnosticId::BadCharacter, from(begin),
                         "this is not part of the tile language; expected a name, a number, a string or an operator");
   }
@@ -342,6 +358,7 @@ private:
   int32_t file_;
   Diagnostics& diagnostics_;
   size_t pos_ = 0, lineStart_ = 0;
+  size_t invalidAt_ = std::string_view::npos; // of the byte that checkEncoding reported
   int32_t line_ = 1;
   int depth_ = 0;                   // open brackets
   int32_t outermost_ = 0;           // the line of the first of them

@@ -127,6 +127,14 @@ std::vector<int64_t> listCheckpoints(const std::string& root) {
   return steps;
 }
 
+void warnOfIncompleteCheckpoints(const std::string& root) {
+  StatusOr<std::vector<std::string>> names = listFolder(root);
+  if (!names.ok()) return;
+  for (const std::string& name : *names)
+    if (stepOfName(name) >= 0 && !fileExists(root + "/" + name + "/manifest.json"))
+      logWarning("{}/{}: has no manifest.json, so it is not complete; it is left out", root, name);
+}
+
 StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint& c, int64_t keepLatest) {
   std::string place = checkpointFolder(root, c.step);
   TG_RETURN_IF_ERROR(makeFolders(root));

@@ -37,6 +37,8 @@ StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint&,
 StatusOr<Checkpoint> loadCheckpoint(const std::string& folder);
 /// Steps of the complete checkpoints below `root`, increasing; empty if there is no such folder.
 std::vector<int64_t> listCheckpoints(const std::string& root);
+/// A log line for each step-N below `root` that lacks its manifest, which listCheckpoints leaves out.
+void warnOfIncompleteCheckpoints(const std::string& root);
 std::string checkpointFolder(const std::string& root, int64_t step);
 
 } // namespace tegula

@@ -123,7 +123,7 @@ Status applyEnvironment(RunConfig& c) {
   if (const char* target = std::getenv("TEGULA_TARGET"); target && *target) c.hardware.target = target;
   if (const char* threads = std::getenv("TEGULA_THREADS"); threads && *threads) {
     RunSchema schema(c);
-    return addContext(schema->set(fmt::format("hardware.threads={}", threads)), "TEGULA_THREADS");
+    return schema->set(fmt::format("hardware.threads={}", threads), fmt::format("TEGULA_THREADS={}", threads));
   }
   return OkStatus();
 }

@@ -2,6 +2,8 @@
 #include "train/RunFolder.h"
 
 #include "base/Files.h"
+#include "compiler/Target.h"
+#include "data/Dataset.h"
 #include "train/Checkpoint.h"
 #include <filesystem>
 
@@ -35,14 +37,37 @@ std::string latestNumbered(const std::string& prefix) {
 
 bool hasCheckpoints(const std::string& folder) { return !listCheckpoints(folder + "/checkpoints").empty(); }
 
+std::string withoutSlash(const std::string& path) {
+  return fs::path(path).has_filename() ? path : fs::path(path).parent_path().string();
+}
+
+/// RUN of RUN/checkpoints/step-N; any other path as it is.
+std::string runOf(const std::string& source) {
+  fs::path path = withoutSlash(source);
+  bool isCheckpoint = fileExists((path / "manifest.json").string()) && path.parent_path().filename() == "checkpoints";
+  return isCheckpoint ? path.parent_path().parent_path().string() : source;
+}
+
 std::string configPathOf(const TrainRequest& request) {
   if (request.source.empty()) return {};
-  return isFolder(request.source) ? request.source + "/config.toml" : request.source;
+  return isFolder(request.source) ? runOf(request.source) + "/config.toml" : request.source;
+}
+
+/// Nothing on the command line says which run. Names those that there are.
+Status whichRun() {
+  std::string runs;
+  StatusOr<std::vector<std::string>> names = isFolder("runs") ? listFolder("runs") : std::vector<std::string>();
+  if (names.ok())
+    for (const std::string& name : *names)
+      if (hasCheckpoints("runs/" + name)) runs += (runs.empty() ? "runs/" : ", runs/") + name;
+  return invalid("--resume: which run? {}; give it: tegula train --resume RUN",
+                 runs.empty() ? "runs/ has none with a checkpoint" : "runs/ has " + runs);
 }
 
 } // namespace
 
 Status resolveConfig(const TrainRequest& request, RunConfig& config) {
+  if (request.resume && request.source.empty() && request.dataPath.empty() && request.sets.empty()) return whichRun();
   RunSchema schema(config);
   std::string errors;
   auto collect = [&](const Status& s) {
@@ -55,7 +80,27 @@ Status resolveConfig(const TrainRequest& request, RunConfig& config) {
   if (!request.dataPath.empty()) config.data.path = request.dataPath;
   for (const std::string& set : request.sets) collect(schema->set(set));
   collect(applyEnvironment(config));
-  if (errors.empty()) collect(config.check());
+  std::string file = configPathOf(request);
+  if (errors.empty()) collect(file.empty() ? config.check() : addContext(config.check(), file));
+  return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
+}
+
+Status checkSurroundings(const RunConfig& c) {
+  std::string errors;
+  auto collect = [&](const Status& s, std::string_view key) {
+    if (!s.ok()) errors += fmt::format("{}{}: {}", errors.empty() ? "" : "\n", key, message(s));
+  };
+  auto data = [&]() -> Status {
+    if (!isPreparedDataset(c.data.path)) {
+      bool exists = fileExists(c.data.path) || isFolder(c.data.path);
+      return exists ? OkStatus() : notFound("{}: no such file or folder; is the path right?", c.data.path);
+    }
+    TG_ASSIGN_OR_RETURN(Dataset dataset, Dataset::open(c.data.path));
+    TG_RETURN_IF_ERROR(c.modelConfig(dataset.tokenizer.vocabulary()).status());
+    return dataset.checkLength(c.training.batch, c.training.sequence);
+  };
+  collect(data(), "[data] path");
+  if (!c.hardware.target.empty()) collect(targetByName(c.hardware.target).status(), "[hardware] target");
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
 }
 
@@ -64,8 +109,7 @@ StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& conf
   std::string prefix = "runs/" + runName(request, config);
   if (request.resume) {
     if (isFolder(request.source))
-      folder =
-          fs::path(request.source).has_filename() ? request.source : fs::path(request.source).parent_path().string();
+      folder = withoutSlash(runOf(request.source));
     else if (folder.empty())
       folder = latestNumbered(prefix);
     if (folder.empty())
@@ -73,6 +117,11 @@ StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& conf
     if (!hasCheckpoints(folder))
       return notFound("--resume: {} has no complete checkpoint in {}/checkpoints; start it without --resume", folder,
                       folder);
+    warnOfIncompleteCheckpoints(folder + "/checkpoints");
+    std::string latest = checkpointFolder(folder + "/checkpoints", listCheckpoints(folder + "/checkpoints").back());
+    if (runOf(request.source) != request.source && !fs::equivalent(request.source, latest))
+      return failed("--resume {}: the run has a later checkpoint, {}; resume the run, or delete what came later",
+                    request.source, latest);
     return RunFolder{folder};
   }
   if (folder.empty()) folder = firstFree(prefix, 1);
@@ -90,6 +139,7 @@ StatusOr<std::string> latestCheckpoint(const std::string& path) {
   std::vector<int64_t> steps = listCheckpoints(path + "/checkpoints");
   if (!isFolder(path))
     return notFound("{}: no such run folder; runs are in runs/ unless [job] dump_folder says otherwise", path);
+  warnOfIncompleteCheckpoints(path + "/checkpoints");
   if (steps.empty()) return notFound("{}: has no complete checkpoint; train it first: tegula train", path);
   return checkpointFolder(path + "/checkpoints", steps.back());
 }

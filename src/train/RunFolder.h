@@ -23,7 +23,7 @@ struct RunFolder {
 
 /// What `tegula train` was asked for.
 struct TrainRequest {
-  std::string source;                 // a config file or, with resume, a run folder; may be empty
+  std::string source;                 // a config file or, with resume, a run or its latest checkpoint; may be empty
   std::string dataPath;               // --data
   std::vector<std::string> sets;      // --set section.key=value
   bool resume = false, fresh = false; // --resume, --new
@@ -32,6 +32,10 @@ struct TrainRequest {
 
 /// Reads config file, --data, --set and environment, in that order. Fails: with every error at once.
 Status resolveConfig(const TrainRequest&, RunConfig&);
+
+/// What `tegula config check` adds: is the data there, long enough if it is prepared already, and the target known?
+/// Texts are not read. Fails: with every error at once.
+Status checkSurroundings(const RunConfig&);
 
 /// The run's folder: a new one, or with `resume` one that has checkpoints. A default name is runs/<config>-<n>.
 /// Fails: a folder that has checkpoints and neither --resume nor --new; nothing to resume.

@@ -2,6 +2,7 @@
 #include "train/Sampler.h"
 
 #include "base/Philox.h"
+#include "base/Utf8.h"
 #include "data/Text.h"
 #include "train/Checkpoint.h"
 #include "train/RunFolder.h"

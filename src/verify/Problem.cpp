@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace tegula {
 namespace {
@@ -21,9 +22,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> result;
-  for (std::string_view word : split(line, ' '))
-    if (!word.empty()) result.push_back(word);
-  return result;
+  constexpr std::string_view kBlank = " \t\r";
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
+    if (line.empty()) return result;
+    size_t end = std::min(line.find_first_of(kBlank), line.size());
+    result.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
 }
 
 template <typename T> std::optional<T> number(std::string_view text) {
@@ -49,7 +55,8 @@ std::optional<Shape> intList(std::string_view text) {
 StatusOr<std::pair<double, double>> parseRange(std::string_view text) {
   size_t dots = text.find("..");
   auto low = number<double>(text.substr(0, dots)), high = number<double>(text.substr(dots + 2));
-  if (!low || !high || !(*low < *high)) return invalid("range {} is not low..high", text);
+  if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low))
+    return invalid("range {} is not low..high with finite numbers", text);
   return std::pair(*low, *high);
 }
 
@@ -59,17 +66,23 @@ Status parseInputText(std::string_view text, ProblemInput& input) {
   auto shape = intList(parts[0]); // empty: rank 0
   if (!shape) return invalid("{}: shape {} is not a list of at most {} extents", input.name.text(), parts[0], kMaxRank);
   input.type.shape = *shape;
+  bool hasLayout = false, hasDType = false;
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i] == "t")
-      input.layout = InputLayout::Transposed;
-    else if (parts[i] == "e")
-      input.layout = InputLayout::Expanded;
-    else if (auto dtype = parseDType(parts[i]))
+    bool again = false;
+    if (parts[i] == "t" || parts[i] == "e") {
+      again = std::exchange(hasLayout, true);
+      input.layout = parts[i] == "t" ? InputLayout::Transposed : InputLayout::Expanded;
+    } else if (auto dtype = parseDType(parts[i])) {
+      again = std::exchange(hasDType, true);
       input.type.dtype = *dtype;
-    else if (parts[i].find("..") != std::string_view::npos) {
+    } else if (parts[i].find("..") != std::string_view::npos) {
+      again = input.range.has_value();
       TG_ASSIGN_OR_RETURN(input.range, parseRange(parts[i]));
     } else
       return invalid("{}: {} is not t, e, a dtype or a range low..high", input.name.text(), parts[i]);
+    if (again)
+      return invalid("{}: {} is one too many; an input has one layout, one dtype and one range", input.name.text(),
+                     parts[i]);
   }
   if (!checkedElements(input.type.shape, sizeBytes(input.type.dtype)))
     return invalid("{}: shape {} has a negative extent or is too large", input.name.text(), parts[0]);
@@ -158,11 +171,15 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
   problem.op = Symbol(parts[0]);
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, library));
   std::vector<std::pair<std::string_view, std::string_view>> pairs;
+  bool hasDType = false;
   for (size_t i = 1; i < parts.size(); ++i) {
     size_t equals = parts[i].find('=');
     if (equals != std::string_view::npos) {
       pairs.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
     } else if (auto dtype = parseDType(parts[i])) {
+      if (std::exchange(hasDType, true))
+        return invalid("{}: {} is a second dtype; one input's own dtype is written {}", problem.op.text(), parts[i],
+                       "name=shape:dtype");
       problem.dtype = *dtype;
     } else {
       return invalid("{}: {} is neither name=value nor a dtype", problem.op.text(), parts[i]);
@@ -185,7 +202,11 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
                      declared.name.text());
     problem.inputs.emplace_back().name = declared.name;
   }
-  for (const auto& [name, text] : pairs) {
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const auto& [name, text] = pairs[i];
+    bool isInput = std::ranges::any_of(signature.inputs, [&](auto& in) { return in.name.text() == name; });
+    if (isInput || std::ranges::count(pairs, name, &std::pair<std::string_view, std::string_view>::first) > 1)
+      return invalid("{}: {} is given more than once", problem.op.text(), name);
     if (name == "seed") {
       auto seed = number<uint64_t>(text);
       if (!seed) return invalid("seed={}: expected a count", text);

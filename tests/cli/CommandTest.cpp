@@ -41,15 +41,26 @@ TEST(Command, VersionAndMistypedCommands) {
 
 TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   TemporaryFolder f;
-  f.write("good.toml", "[data]\npath = \"x.txt\"\n");
+  f.write("x.txt", "text");
+  f.write("good.toml", "[data]\npath = \"" + f.path("x.txt") + "\"\n");
   Finished good = runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=12"});
   EXPECT_EQ(good.exitCode, 0);
-  EXPECT_THAT(good.output, AllOf(HasSubstr("steps = 12"), HasSubstr("path = \"x.txt\"")));
+  EXPECT_THAT(good.output, AllOf(HasSubstr("steps = 12"), HasSubstr("/x.txt\"")));
   f.write("bad.toml", "[training]\nstpes = 1\nseq_len = 0\n");
   Finished bad = runTegula({"config", "check", f.path("bad.toml")});
   EXPECT_EQ(bad.exitCode, 1);
   EXPECT_THAT(bad.output, AllOf(HasSubstr(":2: [training] unknown key 'stpes'; did you mean 'steps'?"),
                                 HasSubstr(":3: [training] seq_len")));
+  auto refused = [&](const std::string& set) {
+    Finished r = runTegula({"config", "check", f.path("good.toml"), "--set", set});
+    EXPECT_EQ(r.exitCode, 1);
+    return r.output;
+  };
+  EXPECT_THAT(refused("model.dim=30"), HasSubstr("good.toml: [model] dim 30 is not a multiple of n_heads 4"));
+  EXPECT_THAT(refused("data.path=none.txt"), HasSubstr("[data] path: none.txt: no such file or folder"));
+  EXPECT_THAT(refused("hardware.target=x86-64-v5"), HasSubstr("[hardware] target: "));
+  EXPECT_THAT(runTegula({"config", "check", f.path("good.toml")}, {"TEGULA_THREADS=abc"}).output,
+              HasSubstr("TEGULA_THREADS=abc: found a string, expected an integer"));
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
 }
 
@@ -69,7 +80,7 @@ TEST(Command, ExampleConfigsAreValid) {
   int checked = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEGULA_SOURCE_DIR "/examples")) {
     if (entry.path().extension() != ".toml") continue;
-    Finished f = runTegula({"config", "check", entry.path().string()});
+    Finished f = runTegula({"config", "check", entry.path().string(), "--data", entry.path().string()});
     EXPECT_EQ(f.exitCode, 0) << f.output;
     ++checked;
   }
@@ -92,6 +103,39 @@ TEST(Command, TrainingRefusesTextsInWords) {
   EXPECT_THAT(train("missing.txt"), HasSubstr("no such file or folder"));
   EXPECT_THAT(runTegula({"train"}).output, HasSubstr("give --data FILE or a config file"));
   EXPECT_THAT(runTegula({"train", "--resume", f.path("none")}).output, HasSubstr("cannot open"));
+  EXPECT_THAT(runTegula({"train", "--resume"}).output, HasSubstr("--resume: which run?"));
+}
+
+TEST(Command, NumbersOutOfRangeAreRefusedInWords) {
+  auto refused = [](std::vector<std::string> arguments) {
+    Finished r = runTegula(std::move(arguments));
+    EXPECT_EQ(r.exitCode, 2);
+    return r.output;
+  };
+  EXPECT_THAT(refused({"generate", "run", "--temperature", "nan"}),
+              HasSubstr("--temperature: found 'nan', expected a number >= 0"));
+  EXPECT_THAT(refused({"generate", "run", "--seed", "-1"}),
+              HasSubstr("--seed: found '-1', expected a whole number from 0 on"));
+  EXPECT_THAT(refused({"generate", "run", "--tokens", "2.5"}), HasSubstr("--tokens: found '2.5'"));
+  EXPECT_THAT(refused({"data", "prepare", "a", "b", "--validation", "0"}),
+              HasSubstr("--validation: found '0', expected a number > 0 and <= 0.9"));
+  EXPECT_THAT(refused({"train", "--stop-at", "0"}), HasSubstr("--stop-at: found '0'"));
+}
+
+TEST(Command, ProblemFilesNameTheirLines) {
+  TemporaryFolder f;
+  f.write("a.problems", "# two good lines and a bad one\nadd a=3 b=3 f32\n\n  softmax x=4,5 f32\r\nsoftmax x=3 x=3\n");
+  Finished r = runTegula({"op", "check", "--file", f.path("a.problems")});
+  EXPECT_EQ(r.exitCode, 1);
+  EXPECT_THAT(r.output, AllOf(HasSubstr("a.problems:4: ok"), HasSubstr("a.problems:5: FAILED"),
+                              HasSubstr("softmax: x is given more than once")));
+  f.write("none.problems", "# nothing\n");
+  EXPECT_THAT(runTegula({"op", "check", "--file", f.path("none.problems")}).output, HasSubstr("holds no problem line"));
+}
+
+TEST(Command, OptionsThatWouldDoNothingAreRefused) {
+  EXPECT_THAT(runTegula({"op", "show", "gelu", "--target", "x86-64-v9"}).output, HasSubstr("x86-64-v9"));
+  EXPECT_THAT(runTegula({"graph", "dump", "--json", "--after", "plan"}).output, HasSubstr("a plan has no JSON form"));
 }
 
 TEST(Command, FmtChecksAndRewrites) {

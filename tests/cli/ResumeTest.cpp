@@ -148,6 +148,22 @@ TEST_F(Resume, AStartThatFailsLeavesNoFolder) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("n")));
 }
 
+TEST_F(Resume, TakesTheLatestCheckpointByItsFolderAndSaysWhatItLeavesOut) {
+  std::vector<std::string> arguments = newRun("run");
+  arguments.insert(arguments.end(), {"--stop-at", "20"});
+  ASSERT_EQ(runTegula(arguments).exitCode, 0);
+  std::string checkpoints = folder_.path("run") + "/checkpoints";
+  EXPECT_THAT(runTegula({"train", "--resume", checkpoints + "/step-10", "--stop-at", "21"}).output,
+              HasSubstr("the run has a later checkpoint"));
+  EXPECT_THAT(runTegula({"train", "--resume", checkpoints + "/step-20/", "--stop-at", "21"}).output,
+              HasSubstr("stopped after step 21"));
+  ASSERT_TRUE(removeAll(checkpoints + "/step-21/manifest.json").ok());
+  EXPECT_THAT(runTegula({"train", "--resume", folder_.path("run"), "--stop-at", "21"}).output,
+              testing::AllOf(HasSubstr("step-21: has no manifest.json, so it is not complete; it is left out"),
+                             HasSubstr("resumed from " + checkpoints + "/step-20"),
+                             HasSubstr("stopped after step 21")));
+}
+
 TEST_F(Resume, RefusesDamagedCheckpointsAndOtherData) {
   std::vector<std::string> arguments = newRun("run");
   arguments.insert(arguments.end(), {"--stop-at", "10"});

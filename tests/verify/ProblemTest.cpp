@@ -40,6 +40,12 @@ TEST(Problem, RefusalsNameTheFault) {
   EXPECT_THAT(canonical("softmax x=-3"), HasSubstr("negative extent"));
   EXPECT_THAT(canonical("softmax x=3 float32"), HasSubstr("float32 is neither name=value nor a dtype"));
   EXPECT_THAT(canonical("softmax x=3 seed=-1"), HasSubstr("seed=-1: expected a count"));
+  EXPECT_THAT(canonical("softmax x=3 x=3"), HasSubstr("softmax: x is given more than once"));
+  EXPECT_THAT(canonical("softmax x=3 axis=0 axis=0"), HasSubstr("softmax: axis is given more than once"));
+  EXPECT_THAT(canonical("softmax x=3 seed=1 seed=2"), HasSubstr("softmax: seed is given more than once"));
+  EXPECT_THAT(canonical("softmax x=3 f32 bf16"), HasSubstr("softmax: bf16 is a second dtype"));
+  EXPECT_THAT(canonical("softmax x=3,4:t:e"), HasSubstr("x: e is one too many"));
+  EXPECT_THAT(canonical("softmax x=3:0..inf"), HasSubstr("range 0..inf is not low..high with finite numbers"));
   EXPECT_THAT(canonical(""), HasSubstr("the problem line is empty"));
 }
 

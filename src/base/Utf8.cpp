@@ -1,5 +1,5 @@
-// Well-formed UTF-8: Unicode 15, table 3-7.
-#include "data/Text.h"
+// Reading the lead byte of each character.
+#include "base/Utf8.h"
 
 #include <algorithm>
 

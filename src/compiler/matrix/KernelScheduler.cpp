@@ -50,17 +50,24 @@ Status mergeBatch(KernelArguments& a) {
   return OkStatus();
 }
 
-/// Takes the batch into dimension `dim` (rows of a matrix) where every window allows it.
-void mergeBatchInto(Symbol dim, KernelArguments& a) {
+/// May a window whose code was fixed for this class be given that stride?
+bool takesStride(StrideClass c, int64_t stride) { return c == StrideClass::Any || stride == (c == StrideClass::One); }
+
+/// Takes the batch into dimension `dim` (rows of a matrix) where every window allows it. A dimension of one element has
+/// no stride of its own: it takes the batch's, if the kernel reads that.
+void mergeBatchInto(Symbol dim, const TileKernelSource& source, KernelArguments& a) {
   for (int d = kBatchAxes - 1; d >= 0; --d) {
     int64_t count = a.batch[d], extent = a.extents[dim];
     if (count == 1) continue;
-    auto folds = [&](const Strides& w) {
-      if (w.rowDim == dim) return extent == 1 || w.batch[d] == w.row * extent;
-      if (w.colDim == dim) return extent == 1 || w.batch[d] == w.col * extent;
+    auto folds = [&](size_t i) {
+      const Strides& w = a.windows[i];
+      const Window& code = source.windows[i];
+      if (w.rowDim == dim) return extent == 1 ? takesStride(code.row, w.batch[d]) : w.batch[d] == w.row * extent;
+      if (w.colDim == dim) return extent == 1 ? takesStride(code.col, w.batch[d]) : w.batch[d] == w.col * extent;
       return w.batch[d] == 0;
     };
-    if (!std::all_of(a.windows.begin(), a.windows.end(), folds)) return;
+    for (size_t i = 0; i < a.windows.size(); ++i)
+      if (!folds(i)) return;
     for (Strides& w : a.windows) {
       if (extent == 1 && w.rowDim == dim) w.row = w.batch[d];
       if (extent == 1 && w.rowDim != dim && w.colDim == dim) w.col = w.batch[d];
@@ -218,7 +225,7 @@ StatusOr<GroupSchedule> KernelScheduler::schedule(const Group& group) const {
   for (const auto& axis : facts.grid) source->gridTunables.push_back(axis.tunable);
   TG_RETURN_IF_ERROR(mergeBatch(args));
   if (!facts.usesPositions && !facts.grid.empty() && !source->pinnedDims.count(facts.grid[0].dimension))
-    mergeBatchInto(facts.grid[0].dimension, args);
+    mergeBatchInto(facts.grid[0].dimension, *source, args);
 
   KernelShape shape = shapeOf(*source, facts);
   source->schedule = chooser_->choose(shape, target_);

@@ -1,4 +1,6 @@
-# Shared by the verbs: messages, flags, where the build is. Sourced from the repository root.
+# Shared by the verbs: messages, flags, where the build is. Sourced from the repository root. A verb ends at the first
+# command that fails.
+set -euo pipefail
 say() { printf '%s\n' "$*"; }
 die() { printf 'dev: %s\n' "$*" >&2; exit 1; }
 

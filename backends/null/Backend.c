@@ -48,6 +48,8 @@ struct command {
 struct tg_list {
   struct command* commands;
   int32_t count, capacity;
+  int32_t dispatches; /* appended so far: what `waits` count */
+  int32_t finished;
 };
 
 /* ---- Devices */
@@ -151,7 +153,9 @@ static tg_result queue_execute(tg_queue* queue, tg_list* list, tg_event* const* 
                                tg_event* signal, tg_error* error) {
   int32_t c;
   int64_t i;
-  (void)queue, (void)waits, (void)wait_count, (void)signal, (void)error;
+  (void)queue, (void)waits, (void)wait_count, (void)signal;
+  if (!list->finished)
+    return tg_fail(error, TG_ERROR_INVALID, "null: the list was not finished before it was executed");
   for (c = 0; c < list->count; ++c)
     for (i = 0; i < list->commands[c].kernel->elements; ++i)
       list->commands[c].y[i] = list->commands[c].a[i] + list->commands[c].b[i];
@@ -194,32 +198,62 @@ static tg_result list_create(tg_device* device, tg_list** list, tg_error* error)
   return *list ? TG_OK : tg_fail(error, TG_ERROR_MEMORY, "null: out of host memory");
 }
 
-static tg_result list_append(tg_list* list, const tg_dispatch* dispatch, tg_error* error) {
-  int32_t s;
+/* Everything that can be wrong is looked at before the list changes. */
+static tg_result check_dispatch(const tg_list* list, const tg_dispatch* dispatch, tg_error* error) {
+  int32_t s, i;
+  if (list->finished) return tg_fail(error, TG_ERROR_INVALID, "null: the list is finished");
+  if (!dispatch->kernel) return tg_fail(error, TG_ERROR_INVALID, "null: the dispatch has no kernel");
+  for (i = 0; i < dispatch->wait_count; ++i)
+    if (dispatch->waits[i] < 0 || dispatch->waits[i] >= list->dispatches)
+      return tg_fail(error, TG_ERROR_INVALID, "null: number %d waits for number %d, which is not before it",
+                     (int)list->dispatches, (int)dispatch->waits[i]);
   for (s = 0; s < dispatch->segment_count; ++s) {
     const tg_segment* segment = &dispatch->segments[s];
-    struct command c;
-    if (segment->items == 0) continue;
     if (segment->binding_count != 3)
-      return tg_fail(error, TG_ERROR_INVALID, "null: add takes 3 bindings, %d were given", segment->binding_count);
-    c.kernel = dispatch->kernel;
-    c.a = (const float*)(segment->bindings[0].buffer->bytes + segment->bindings[0].offset);
-    c.b = (const float*)(segment->bindings[1].buffer->bytes + segment->bindings[1].offset);
-    c.y = (float*)(segment->bindings[2].buffer->bytes + segment->bindings[2].offset);
-    if (list->count == list->capacity) {
-      int32_t capacity = list->capacity ? 2 * list->capacity : 16;
-      struct command* grown = realloc(list->commands, (size_t)capacity * sizeof(c));
-      if (!grown) return tg_fail(error, TG_ERROR_MEMORY, "null: out of host memory");
-      list->commands = grown;
-      list->capacity = capacity;
+      return tg_fail(error, TG_ERROR_INVALID, "null: add takes 3 bindings, %d were given", (int)segment->binding_count);
+    for (i = 0; i < segment->binding_count; ++i) {
+      const tg_binding* b = &segment->bindings[i];
+      if (!b->buffer) return tg_fail(error, TG_ERROR_INVALID, "null: binding %d has no buffer", (int)i);
+      if (check_range(b->buffer, b->offset, 0, error) != TG_OK) return TG_ERROR_INVALID;
     }
-    list->commands[list->count++] = c;
   }
   return TG_OK;
 }
 
+static tg_result reserve(tg_list* list, int32_t more, tg_error* error) {
+  int32_t capacity = list->capacity ? list->capacity : 16;
+  struct command* grown;
+  if (list->count + more <= list->capacity) return TG_OK;
+  while (capacity < list->count + more) capacity *= 2;
+  grown = realloc(list->commands, (size_t)capacity * sizeof(*grown));
+  if (!grown) return tg_fail(error, TG_ERROR_MEMORY, "null: out of host memory");
+  list->commands = grown;
+  list->capacity = capacity;
+  return TG_OK;
+}
+
+static tg_result list_append(tg_list* list, const tg_dispatch* dispatch, tg_error* error) {
+  int32_t s;
+  tg_result r = check_dispatch(list, dispatch, error);
+  if (r == TG_OK) r = reserve(list, dispatch->segment_count, error);
+  if (r != TG_OK) return r;
+  for (s = 0; s < dispatch->segment_count; ++s) {
+    const tg_segment* segment = &dispatch->segments[s];
+    struct command* c = &list->commands[list->count];
+    if (segment->items == 0) continue;
+    c->kernel = dispatch->kernel;
+    c->a = (const float*)(segment->bindings[0].buffer->bytes + segment->bindings[0].offset);
+    c->b = (const float*)(segment->bindings[1].buffer->bytes + segment->bindings[1].offset);
+    c->y = (float*)(segment->bindings[2].buffer->bytes + segment->bindings[2].offset);
+    ++list->count;
+  }
+  ++list->dispatches;
+  return TG_OK;
+}
+
 static tg_result list_finish(tg_list* list, tg_error* error) {
-  (void)list, (void)error;
+  if (list->finished) return tg_fail(error, TG_ERROR_INVALID, "null: the list is finished already");
+  list->finished = 1;
   return TG_OK;
 }
 

@@ -6,8 +6,9 @@
  *
  *   host                                    backend
  *   tg_backend_query(request, reply) ---->  checks the version, hands out its table
- *   device_open, buffer_alloc, kernel_load  once, before the first step
- *   list_create, list_append, list_finish   once a plan: every argument of every dispatch
+ *   device_open                             once
+ *   buffer_alloc, kernel_load               whenever a plan is made
+ *   list_create, list_append, list_finish   once a plan, and again when its memory moves: every argument
  *   queue_execute(list)                     once a step
  *
  * Rules for the whole interface
@@ -16,13 +17,20 @@
  *              tg_binding, tg_segment and tg_tensor never grow.
  *   Version    MAJOR changes when something existing changes meaning: a backend of another major version is refused.
  *              MINOR counts appended slots: any minor version works with any other.
- *   Slots      A null slot means "not supported". The slots marked `required` must not be null.
- *   Results    0 (TG_OK) or a TG_ERROR_* code. On an error the callee writes a message into *error (which may be
- *              null): lower case, no final stop, `asked, found, way out`. Outputs are written only on success.
- *   Ownership  Handles belong to the device that made them and are freed by the matching call, in reverse order of
- *              creation. Pointers in arguments are borrowed for the call only, unless stated.
- *   Threads    Unless stated, a call may come from any thread, but calls on one handle are not concurrent. Calls on
- *              different handles of one device may be concurrent.
+ *   Slots      A null slot means "not supported". `name` and the slots of sections marked `required` must not be
+ *              null. Optional slots come together: supports with operator_load; kernel_compile with image_free.
+ *   Results    0 (TG_OK) or a TG_ERROR_* code. On an error the callee writes a message, ended by a zero byte, into
+ *              *error (which may be null): lower case, no final stop, `asked, found, way out`. Outputs are written only
+ *              on success; a handle that is written is not null.
+ *   Ownership  Handles belong to the device that made them and are freed by the matching call, in any order that its
+ *              `Requires` allows, all before device_close. Pointers in arguments are borrowed for the call only, unless
+ *              stated.
+ *   Threads    A call may come from any thread. Calls whose first argument is a tg_device (except device_close) may be
+ *              concurrent; calls whose first argument is another handle are not concurrent on that handle, unless
+ *              stated. Handles passed as further arguments may be in use by other calls at the same time, but are not
+ *              being freed.
+ *   Manners    No C++ exception leaves a slot. Loading and calling the backend leave floating-point mode, locale and
+ *              signal handlers of the host's threads as they were.
  *   Blocking   Unless stated, calls may take milliseconds (allocation, loading) but wait for no queued work.
  *   Units      Sizes and offsets in bytes, times in nanoseconds, work estimates in operations and bytes. */
 #ifndef TEGULA_BACKEND_H
@@ -53,7 +61,8 @@ enum {
   TG_ERROR_INVALID = 1,     /* the caller's arguments are wrong */
   TG_ERROR_UNSUPPORTED = 2, /* valid, but this device or version cannot do it */
   TG_ERROR_MEMORY = 3,      /* out of memory */
-  TG_ERROR_DEVICE = 4,      /* the device failed or is gone; only closing it is allowed after this */
+  TG_ERROR_DEVICE = 4,      /* the device failed or is gone: nothing is in flight any more, freeing calls still work,
+                               every other call returns this code again; hosts treat unknown codes like it */
   TG_ERROR_TIMEOUT = 5      /* the time given has passed */
 };
 
@@ -116,7 +125,7 @@ typedef struct tg_device_info {
   const char* features;            /* words separated by blanks, for people and cache keys: "avx2 fma avx512f" */
   const char* const* code_formats; /* what kernel_load takes, best first: "cpu-image-1" */
   int32_t code_format_count;       /* 0: the device runs library operators only */
-  int32_t threads;                 /* concurrent workers of one dispatch, at least 1 */
+  int32_t threads;                 /* workers that run one dispatch's items concurrently, at least 1 */
   int64_t memory_bytes;            /* total memory that buffers may take; 0: unknown */
   uint32_t flags;                  /* TG_DEVICE_* */
   uint32_t queue_count;            /* queues that make progress concurrently, at least 1 */
@@ -161,11 +170,12 @@ typedef struct tg_dispatch {
   const char* label;   /* for profiles and messages; copied */
 } tg_dispatch;
 
-/* A library operator applied to operands of known types: inputs, then results. */
+/* A library operator or primitive applied to operands of known types: inputs, then results. No operand is absent;
+ * hosts of version 1.0 ask with row-major operands only. Extents may be 0. */
 typedef struct tg_problem {
   size_t size;
-  const char* op;         /* a name from ops/: "matmul" */
-  const char* attributes; /* "axis=-1, keepdim=true", sorted by name; may be empty */
+  const char* op;         /* an operator of ops/ or a primitive: "matmul", "add" */
+  const char* attributes; /* all of them, defaults filled in, sorted by name: "axis=-1, keepdim=true"; may be empty */
   const tg_tensor* operands;
   int32_t operand_count;
   int32_t result_count; /* the last `result_count` operands are results */
@@ -211,27 +221,33 @@ typedef struct tg_backend {
   tg_result (*device_info)(tg_device* device, tg_device_info* info, tg_error* error);
 
   /* -- Memory (required; buffer_map may be null) -- */
-  /* A buffer of at least `bytes` (0 is allowed), aligned to 64, zero-filled, its pages present: work on it faults no
-   * page. Fails: TG_ERROR_MEMORY. */
+  /* A buffer of at least `bytes`, zero-filled, its pages present: work on it faults no page. `bytes` may be 0 and still
+   * gives a handle. The address that kernels see, and the mapped one, are multiples of 64. Fails: TG_ERROR_MEMORY. */
   tg_result (*buffer_alloc)(tg_device* device, int64_t bytes, tg_buffer** buffer, tg_error* error);
-  /* Requires: no queued work and no list uses it. */
+  /* Requires: no queued work uses it. A list recorded with it may outlive it, but is then only destroyed, never
+   * executed. */
   void (*buffer_free)(tg_buffer* buffer);
   /* The host address of byte 0, valid until buffer_free. The host may read what finished work wrote and write what
-   * later work reads. Null slot or TG_ERROR_UNSUPPORTED: use buffer_read and buffer_write. */
+   * later work reads. Called on a TG_DEVICE_HOST_VISIBLE device only; with a null slot or on an error the host uses
+   * buffer_read and buffer_write. */
   tg_result (*buffer_map)(tg_buffer* buffer, void** address, tg_error* error);
   /* Copies host memory into the buffer and back. Blocking until done, but not ordered with queues: the caller waits for
-   * them. Fails: TG_ERROR_INVALID for a range outside the buffer. */
+   * them. `bytes` may be 0; the host pointer is then ignored. Fails: TG_ERROR_INVALID for a range outside the buffer.
+   */
   tg_result (*buffer_write)(tg_buffer* buffer, int64_t offset, const void* source, int64_t bytes, tg_error* error);
   tg_result (*buffer_read)(tg_buffer* buffer, int64_t offset, void* destination, int64_t bytes, tg_error* error);
 
-  /* -- Queues and events (required) -- */
+  /* -- Queues and events (required; events too, though hosts of version 1.0 do not call them yet) -- */
   /* Work of one queue runs in order of submission; different queues are ordered by events only. */
   tg_result (*queue_create)(tg_device* device, tg_queue** queue, tg_error* error);
   /* Blocks until its work is done. */
   void (*queue_destroy)(tg_queue* queue);
   /* Runs a finished list once. Allocates no host memory. `waits` must be done before it starts; `signal` (may be null)
    * is done when it has finished. Returns at once or, on a TG_DEVICE_SYNCHRONOUS device, when the work is done. A list
-   * may be in flight only once. Fails: TG_ERROR_DEVICE, also reported by the next queue_wait. */
+   * may be in flight only once. `waits` may be null when wait_count is 0 and does not contain `signal`; an event is
+   * signalled by one submission at a time. On an error nothing was submitted and `signal` is unchanged. Work that fails
+   * later makes its signal done and is reported by the next queue_wait. Fails: TG_ERROR_DEVICE, TG_ERROR_INVALID for a
+   * list that is not finished. */
   tg_result (*queue_execute)(tg_queue* queue, tg_list* list, tg_event* const* waits, int32_t wait_count,
                              tg_event* signal, tg_error* error);
   /* Copies bytes between (or within, not overlapping) buffers of the device, in queue order. Required,
@@ -247,8 +263,8 @@ typedef struct tg_backend {
    * ever. Any thread, also concurrently. */
   tg_result (*event_wait)(tg_event* event, int64_t timeout_ns, tg_error* error);
 
-  /* -- Kernels (kernel_load may be null when code_format_count is 0) -- */
-  /* Makes an image runnable; the bytes may be released after the call. Any thread, also concurrently. Fails:
+  /* -- Kernels (kernel_unload required; kernel_load required when code_format_count is not 0) -- */
+  /* Makes an image runnable; the bytes may be released after the call. Fails:
    * TG_ERROR_INVALID for a damaged image, TG_ERROR_UNSUPPORTED for a format or instruction set that the device lacks.
    */
   tg_result (*kernel_load)(tg_device* device, const tg_kernel_image* image, tg_kernel** kernel, tg_error* error);
@@ -257,17 +273,21 @@ typedef struct tg_backend {
 
   /* -- Recorded lists (required) -- */
   tg_result (*list_create)(tg_device* device, tg_list** list, tg_error* error);
-  /* Appends a dispatch; all arguments are copied, addresses are resolved. Fails: TG_ERROR_INVALID for a wait on itself
-   * or a later one, or a binding outside its buffer. */
+  /* Appends a dispatch; all arguments are copied, addresses are resolved. A dispatch without items keeps its position;
+   * dispatches that do not wait for each other may overlap. Offsets are multiples of the element's size, no more.
+   * Pointers may be null where their count is 0; label may be null. Fails, leaving the list as it was: TG_ERROR_INVALID
+   * for a wait on itself or a later one, an offset outside 0 .. bytes of its buffer, or a finished list. */
   tg_result (*list_append)(tg_list* list, const tg_dispatch* dispatch, tg_error* error);
-  /* No more dispatches: allocates scratch and whatever else executing needs. */
+  /* No more dispatches (there may be none): allocates scratch and whatever else executing needs. */
   tg_result (*list_finish)(tg_list* list, tg_error* error);
   /* Requires: not in flight. */
   void (*list_destroy)(tg_list* list);
 
-  /* -- Library operators (optional): a vendor's own gemm, or a backend that starts with one operator -- */
-  /* 1 if operator_load would accept the problem. Fast; any thread, also concurrently. What no backend supports runs on
-   * the host, loudly, or is refused when the run says fallback = "error". */
+  /* -- Library operators (optional): how a backend starts, with one operator -- */
+  /* 1 if operator_load would accept the problem. Fast. Hosts of version 1.0 ask only devices that take no code format
+   * they make. An operator that is not supported is taken apart into primitives, which are asked about in turn; what is
+   * left runs on the host, loudly, or is refused by name when the run says fallback = "error". Constants and views are
+   * made by the host. */
   int32_t (*supports)(tg_device* device, const tg_problem* problem);
   /* A kernel for lists: one segment, bindings = operands in order, no scalars, items = 1. `scratch_bytes` is what its
    * dispatches need. */
@@ -285,9 +305,8 @@ typedef struct tg_backend {
    * All ranks execute their collectives of a group in the same order. */
   tg_result (*collective_load)(tg_group* group, const tg_collective* collective, tg_kernel** kernel, tg_error* error);
 
-  /* -- Own compiler (optional; hosts of version 1.0 do not call it) -- */
-  /* Turns IR into an image in the device's first code format, owned by the caller until image_free. Any thread, also
-   * concurrently. */
+  /* -- Own compiler (optional; hosts of version 1.0 do not call it, and its IR is not specified yet) -- */
+  /* Turns IR into an image in the device's first code format, owned by the caller until image_free. */
   tg_result (*kernel_compile)(tg_device* device, const tg_kernel_text* text, void** bytes, int64_t* byte_count,
                               tg_error* error);
   void (*image_free)(tg_device* device, void* bytes);
@@ -309,8 +328,9 @@ typedef struct tg_backend_reply {
 } tg_backend_reply;
 
 /* The one exported symbol. TG_OK and a table, or TG_ERROR_UNSUPPORTED and a refusal. Any thread; may be called several
- * times. */
+ * times. A plugin defines it; backends that are linked in have entries of other names. */
 typedef tg_result (*tg_backend_query_fn)(const tg_backend_request* request, tg_backend_reply* reply);
+TG_BACKEND_EXPORT tg_result tg_backend_query(const tg_backend_request* request, tg_backend_reply* reply);
 
 #ifdef __cplusplus
 } /* extern "C" */

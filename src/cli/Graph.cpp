@@ -23,6 +23,8 @@ Status dump(const DumpOptions& o) {
     for (const std::string& p : passes) all += ", " + p;
     return invalid("--after {}: no such pass; there are {}, plan", o.after, all);
   }
+  if (o.json && o.after == "plan")
+    return invalid("--json --after plan: a plan has no JSON form; leave --json out, or name a pass");
   RunConfig config;
   TrainRequest request = o.request;
   if (request.dataPath.empty())
@@ -40,7 +42,8 @@ Status dump(const DumpOptions& o) {
   options.observe = [&](std::string_view pass, const Graph& g) {
     if (pass == o.after) print(g);
   };
-  TG_ASSIGN_OR_RETURN(Plan plan, makePlan(graph, session->compiler(), options));
+  TG_ASSIGN_OR_RETURN(const Compiler* compiler, session->compiler());
+  TG_ASSIGN_OR_RETURN(Plan plan, makePlan(graph, *compiler, options));
   if (o.after == "plan") fmt::print("{}", plan.text());
   return OkStatus();
 }

@@ -72,7 +72,8 @@ std::string versionText(uint32_t major, uint32_t minor) { return fmt::format("{}
 
 Status toStatus(tg_result result, const tg_error& error, std::string_view context) {
   if (result == TG_OK) return OkStatus();
-  std::string_view text = error.message[0] ? error.message : "the backend gave no reason";
+  std::string_view text(error.message, strnlen(error.message, sizeof(error.message)));
+  if (text.empty()) text = "the backend gave no reason";
   std::string full = context.empty() ? std::string(text) : fmt::format("{}: {}", context, text);
   switch (result) {
   case TG_ERROR_INVALID:
@@ -128,7 +129,8 @@ StatusOr<std::shared_ptr<const Backend>> Backend::load(std::string_view nameOrPa
     path.clear();
     for (const auto& folder : searchFolders()) {
       auto candidate = folder / fmt::format("{}{}{}", kPrefix, nameOrPath, kSuffix);
-      if (path.empty() && std::filesystem::exists(candidate)) path = candidate;
+      std::error_code ignored; // a name too long for a file, a folder that may not be read: not there
+      if (path.empty() && std::filesystem::exists(candidate, ignored)) path = candidate;
     }
     if (path.empty())
       return notFound(

@@ -7,6 +7,9 @@
 namespace tegula {
 namespace {
 
+// What no device has: more is a field that was not written.
+constexpr int kMostCodeFormats = 64, kMostThreads = 1 << 20;
+
 /// Runs `call(&error)` and gives its status; formats nothing unless it failed.
 template <typename F> Status checked(std::string_view context, F&& call) {
   tg_error error;
@@ -55,6 +58,9 @@ Status Device::readInfo() {
   if (info.code_format_count < 0 || (info.code_format_count > 0 && !info.code_formats))
     return unsupported("backend {}: it says {} code formats but `code_formats` is null", backend_->name(),
                        info.code_format_count);
+  if (info.code_format_count > kMostCodeFormats)
+    return unsupported("backend {}: it says {} code formats, at most {} are read", backend_->name(),
+                       info.code_format_count, kMostCodeFormats);
   for (int i = 0; i < info.code_format_count; ++i) {
     if (!info.code_formats[i]) return unsupported("backend {}: its code format {} is null", backend_->name(), i);
     info_.codeFormats.emplace_back(info.code_formats[i]);
@@ -62,7 +68,7 @@ Status Device::readInfo() {
   if (!info_.codeFormats.empty() && !backend_->table().kernel_load)
     return unsupported("backend {}: it takes {} but its slot `kernel_load` is null", backend_->name(),
                        info_.codeFormats[0]);
-  info_.threads = std::max(1, info.threads);
+  info_.threads = std::clamp(info.threads, 1, kMostThreads);
   info_.queues = std::max<int>(1, static_cast<int>(info.queue_count));
   info_.memoryBytes = info.memory_bytes;
   info_.hostVisible = (info.flags & TG_DEVICE_HOST_VISIBLE) && backend_->table().buffer_map;
@@ -118,8 +124,7 @@ StatusOr<Kernel> Device::loadKernel(const std::string& name, const std::string& 
 }
 
 bool Device::supports(const tg_problem& problem) const {
-  const tg_backend& t = backend_->table();
-  return t.supports && t.operator_load && t.supports(handle_, &problem) != 0;
+  return hasOperators() && backend_->table().supports(handle_, &problem) != 0;
 }
 
 StatusOr<Kernel> Device::loadOperator(const tg_problem& problem, int64_t& scratchBytes) const {

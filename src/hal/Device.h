@@ -120,7 +120,9 @@ public:
   StatusOr<Event> createEvent() const;
   StatusOr<CommandList> createList() const;
   StatusOr<Kernel> loadKernel(const std::string& name, const std::string& format, std::span<const uint8_t> image) const;
-  /// Does the backend compute this library operator itself?
+  /// Has the backend operators of its own at all?
+  bool hasOperators() const { return backend_->table().supports && backend_->table().operator_load; }
+  /// Does the backend compute this library operator or primitive itself?
   bool supports(const tg_problem&) const;
   StatusOr<Kernel> loadOperator(const tg_problem&, int64_t& scratchBytes) const;
 

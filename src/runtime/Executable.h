@@ -86,10 +86,15 @@ private:
 };
 
 /// For a device that takes no code but has operators of its own (`supports`): those nodes run there, each by itself,
-/// the others on the reference evaluator. How a backend starts; not fast.
+/// with the host between them. An operator it does not support is inlined; primitives that are left run on the
+/// reference evaluator where `hostAllowed`. Constants and views are made on the host either way. How a backend starts;
+/// not fast.
 class OperatorExecutable final : public HostExecutable {
 public:
-  static StatusOr<std::unique_ptr<OperatorExecutable>> create(Context&, const Graph&, std::vector<InputBinding>);
+  /// Fails: without `hostAllowed`, what the device does not support, by name.
+  static StatusOr<std::unique_ptr<OperatorExecutable>> create(Context&, const Graph&, std::vector<InputBinding>,
+                                                              const PrecisionPolicy&, bool hostAllowed);
+  ~OperatorExecutable() override;
   int64_t onDevice() const { return onDevice_; }
   int64_t onHost() const { return onHost_; }
 
@@ -103,7 +108,7 @@ private:
     Kernel kernel;
     CommandList list;
   };
-  StatusOr<std::unique_ptr<DeviceCall>> prepare(const Node&) const;
+  StatusOr<std::unique_ptr<DeviceCall>> prepare(const Graph&, const Node&) const;
   Status runOnDevice(const Node&, const DeviceCall&, std::span<const HostArray> operands,
                      std::vector<HostArray>& results) const;
   StatusOr<std::vector<HostArray>> runOnHost(const Node&, std::span<const HostArray> operands) const;

@@ -1,82 +1,148 @@
 // Node by node: the device's own operators where it supports them, the reference evaluator elsewhere.
 #include "runtime/Executable.h"
 
+#include "graph/layout/StridedView.h"
 #include "graph/passes/Passes.h"
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <iterator>
+#include <set>
 
 namespace tegula {
 namespace {
 
-/// The types a device call sees: operands, then results, all row-major.
-std::vector<TensorType> operandTypes(const Graph& g, const Node& n) {
-  std::vector<TensorType> types;
-  for (Value v : n.inputs) types.push_back(g.typeOf(v));
-  types.insert(types.end(), n.results.begin(), n.results.end());
-  return types;
+/// A node as the interface states it: operands, then results, all row-major.
+class NodeProblem {
+public:
+  NodeProblem(const Graph& g, const Node& n) : op_(n.op.text()), attributes_(toString(n.attrs)) {
+    for (Value v : n.inputs)
+      if (v.present()) types_.push_back(g.typeOf(v));
+    types_.insert(types_.end(), n.results.begin(), n.results.end());
+    for (const TensorType& t : types_) strides_.push_back(rowMajorStrides(t.shape));
+    for (size_t i = 0; i < types_.size(); ++i)
+      operands_.push_back(
+          {toInterface(types_[i].dtype), types_[i].shape.rank(), types_[i].shape.begin(), strides_[i].begin()});
+    problem_.size = sizeof(problem_);
+    problem_.op = op_.c_str();
+    problem_.attributes = attributes_.c_str();
+    problem_.operands = operands_.data();
+    problem_.operand_count = static_cast<int32_t>(operands_.size());
+    problem_.result_count = static_cast<int32_t>(n.results.size());
+  }
+  NodeProblem(const NodeProblem&) = delete;
+  const tg_problem& problem() const { return problem_; }
+  const std::vector<TensorType>& types() const { return types_; }
+  /// "softmax(f32[4,1000], axis=-1)"
+  std::string text() const {
+    std::string out = op_ + "(";
+    for (size_t i = 0; i + problem_.result_count < types_.size(); ++i) out += (i ? ", " : "") + toString(types_[i]);
+    return out + (attributes_.empty() ? "" : ", " + attributes_) + ")";
+  }
+
+private:
+  std::string op_, attributes_;
+  std::vector<TensorType> types_;
+  std::vector<Shape> strides_;
+  std::vector<tg_tensor> operands_;
+  tg_problem problem_{};
+};
+
+bool deviceSupports(const Device& device, const Graph& g, const Node& n) {
+  for (Value v : n.inputs)
+    if (!v.present()) return false; // the interface has no absent operands
+  return device.supports(NodeProblem(g, n).problem());
 }
 
-bool hasAbsentOperand(const Node& n) {
-  for (Value v : n.inputs)
-    if (!v.present()) return true;
-  return false;
+/// Data that the host only lays out: nothing is computed.
+bool computesNothing(const Node& n) {
+  static const Symbol constant("constant");
+  return n.kind == Node::Kind::Input || n.op == constant || isView(n);
 }
+
+/// The graph in terms of what the device supports, as far as inlining gets there.
+StatusOr<Graph> lower(const Device& device, const Graph& recorded, const PrecisionPolicy& precision) {
+  TG_ASSIGN_OR_RETURN(Graph g, differentiate(recorded)); // a gradient is no node that anybody computes
+  TG_ASSIGN_OR_RETURN(g, applyPrecision(g, precision));
+  TG_ASSIGN_OR_RETURN(g, decompose(g, [&](const Graph& in, const Node& n) { return deviceSupports(device, in, n); }));
+  TG_ASSIGN_OR_RETURN(g, simplify(g));
+  TG_ASSIGN_OR_RETURN(g, mergeCommonSubexpressions(g));
+  return removeDeadCode(g);
+}
+
+constexpr size_t kMostNamed = 4;
 
 } // namespace
 
 StatusOr<std::unique_ptr<OperatorExecutable>> OperatorExecutable::create(Context& context, const Graph& recorded,
-                                                                         std::vector<InputBinding> inputs) {
-  TG_ASSIGN_OR_RETURN(Graph graph, differentiate(recorded)); // a gradient is no node that anybody computes
+                                                                         std::vector<InputBinding> inputs,
+                                                                         const PrecisionPolicy& precision,
+                                                                         bool hostAllowed) {
+  const Device& device = *context.device;
+  TG_ASSIGN_OR_RETURN(Graph graph, lower(device, recorded, precision));
+  std::set<std::string> missing;
+  for (const Node& n : graph.nodes())
+    if (!computesNothing(n) && !deviceSupports(device, graph, n)) missing.insert(NodeProblem(graph, n).text());
+  if (!missing.empty() && !hostAllowed) {
+    std::vector<std::string> named(missing.begin(), std::next(missing.begin(), std::min(missing.size(), kMostNamed)));
+    return unsupported("device {}: it does not support {}{}: run with fallback = \"host\" or choose another device",
+                       device.backend().name(), fmt::join(named, ", "),
+                       missing.size() > kMostNamed ? fmt::format(" and {} more", missing.size() - kMostNamed) : "");
+  }
   std::unique_ptr<OperatorExecutable> e(new OperatorExecutable(context, std::move(graph), std::move(inputs)));
   for (const Node& n : e->graph_.nodes()) {
-    std::unique_ptr<DeviceCall> call;
-    if (n.kind != Node::Kind::Input && !hasAbsentOperand(n)) {
-      TG_ASSIGN_OR_RETURN(call, e->prepare(n));
+    e->calls_.push_back(nullptr);
+    if (n.kind == Node::Kind::Input) continue;
+    if (deviceSupports(device, e->graph_, n)) {
+      TG_ASSIGN_OR_RETURN(e->calls_.back(), e->prepare(e->graph_, n));
+      ++e->onDevice_;
+    } else if (!computesNothing(n)) {
+      ++e->onHost_;
     }
-    if (n.kind != Node::Kind::Input) ++(call ? e->onDevice_ : e->onHost_);
-    e->calls_.push_back(std::move(call));
   }
   return e;
 }
 
-StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::prepare(const Node& n) const {
-  std::vector<TensorType> types = operandTypes(graph_, n);
-  std::vector<Shape> strides;
-  for (const TensorType& t : types) strides.push_back(rowMajorStrides(t.shape));
-  std::vector<tg_tensor> operands;
-  for (size_t i = 0; i < types.size(); ++i)
-    operands.push_back(
-        {toInterface(types[i].dtype), types[i].shape.rank(), types[i].shape.begin(), strides[i].begin()});
-  std::string op(n.op.text()), attributes = toString(n.attrs);
-  tg_problem problem{};
-  problem.size = sizeof(problem);
-  problem.op = op.c_str();
-  problem.attributes = attributes.c_str();
-  problem.operands = operands.data();
-  problem.operand_count = static_cast<int32_t>(operands.size());
-  problem.result_count = static_cast<int32_t>(n.results.size());
-  const Device& device = *context_.device;
-  if (!device.supports(problem)) return std::unique_ptr<DeviceCall>();
+OperatorExecutable::~OperatorExecutable() {
+  for (auto& call : calls_) {
+    if (!call) continue;
+    call->list = CommandList(); // before what it uses
+    for (Buffer& buffer : call->buffers) context_.release(buffer);
+  }
+}
 
+StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::prepare(const Graph& g,
+                                                                                      const Node& n) const {
+  NodeProblem p(g, n);
+  const Device& device = *context_.device;
   auto call = std::make_unique<DeviceCall>();
   int64_t scratchBytes = 0;
-  TG_ASSIGN_OR_RETURN(call->kernel, device.loadOperator(problem, scratchBytes));
+  TG_ASSIGN_OR_RETURN(call->kernel, device.loadOperator(p.problem(), scratchBytes));
   std::vector<tg_binding> bindings;
-  for (const TensorType& t : types) {
-    TG_ASSIGN_OR_RETURN(Buffer buffer, device.allocate(t.sizeBytes()));
-    bindings.push_back({buffer.handle(), 0});
-    call->buffers.push_back(std::move(buffer));
+  Status status;
+  for (const TensorType& t : p.types()) {
+    auto buffer = context_.allocate(t.sizeBytes(), p.text());
+    if (!(status = buffer.status()).ok()) break;
+    bindings.push_back({buffer->handle(), 0});
+    call->buffers.push_back(std::move(*buffer));
   }
-  TG_ASSIGN_OR_RETURN(call->list, device.createList());
-  tg_segment segment{bindings.data(), nullptr, static_cast<int32_t>(bindings.size()), 0, 1};
-  tg_dispatch d{};
-  d.size = sizeof(d);
-  d.kernel = call->kernel.handle();
-  d.segments = &segment;
-  d.segment_count = 1;
-  d.scratch_bytes = scratchBytes;
-  d.label = op.c_str();
-  TG_RETURN_IF_ERROR(call->list.append(d));
-  TG_RETURN_IF_ERROR(call->list.finish());
-  return call;
+  auto record = [&]() -> Status {
+    TG_ASSIGN_OR_RETURN(call->list, device.createList());
+    tg_segment segment{bindings.data(), nullptr, static_cast<int32_t>(bindings.size()), 0, 1};
+    tg_dispatch d{};
+    d.size = sizeof(d);
+    d.kernel = call->kernel.handle();
+    d.segments = &segment;
+    d.segment_count = 1;
+    d.scratch_bytes = scratchBytes;
+    d.label = p.problem().op;
+    TG_RETURN_IF_ERROR(call->list.append(d));
+    return call->list.finish();
+  };
+  if (status.ok()) status = record();
+  if (status.ok()) return call;
+  call->list = CommandList();
+  for (Buffer& buffer : call->buffers) context_.release(buffer);
+  return addContext(status, p.text());
 }
 
 Status OperatorExecutable::runOnDevice(const Node& n, const DeviceCall& call, std::span<const HostArray> operands,

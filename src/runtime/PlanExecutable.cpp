@@ -42,7 +42,10 @@ StatusOr<std::unique_ptr<PlanExecutable>> PlanExecutable::create(Context& contex
   return e;
 }
 
-PlanExecutable::~PlanExecutable() { context_.release(staging_); }
+PlanExecutable::~PlanExecutable() {
+  list_ = CommandList(); // before the buffer it uses
+  context_.release(staging_);
+}
 
 Status PlanExecutable::layOut() {
   int64_t bytes = 0;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 namespace tegula {
 namespace {
@@ -69,6 +70,8 @@ struct Session::Impl {
 
   int32_t addState(std::string name, const TensorType&, const std::function<Status(Buffer&)>& write);
   Status open(std::shared_ptr<const Backend> backend);
+  StatusOr<std::unique_ptr<Compiler>> compilerFor(const std::shared_ptr<const Backend>&);
+  Status start(StatusOr<std::unique_ptr<Compiler>>);
   Status collectResults(std::span<const Tensor>);
   StatusOr<CachedPlan*> plan();
   void forgetOldestPlan();
@@ -103,33 +106,54 @@ Status checkFormat(const Device& device, const Target& target) {
 
 } // namespace
 
-StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options) {
-  TG_ASSIGN_OR_RETURN(auto library, OperatorLibrary::loadEmbedded());
-  TG_ASSIGN_OR_RETURN(auto backend, Backend::load(options.device));
-  TG_ASSIGN_OR_RETURN(Target target, detectTarget(options.target));
-  bool host = options.fallback == SessionOptions::Fallback::Host;
-  auto compiler = Compiler::create(target, library);
-  if (compiler.ok()) {
-    auto rates = calibrate(backend, **compiler, cacheFolder(options.cacheFolder));
-    if (rates.ok()) {
-      target.f32FlopsPerSecond = rates->f32FlopsPerSecond;
-      if (rates->bf16FlopsPerSecond > 0) target.bf16FlopsPerSecond = rates->bf16FlopsPerSecond;
-      compiler = Compiler::create(target, library);
-    } else {
-      logWarning("calibrate: {}: going on without measured rates (no MFU, no bf16 dot instruction)",
-                 message(rates.status()));
-    }
+StatusOr<std::unique_ptr<Compiler>> Session::Impl::compilerFor(const std::shared_ptr<const Backend>& backend) {
+  TG_RETURN_IF_ERROR(checkFormat(*context.device, target));
+  TG_ASSIGN_OR_RETURN(std::unique_ptr<Compiler> unmeasured, Compiler::create(target, library));
+  auto rates = calibrate(backend, *unmeasured, cacheFolder(options.cacheFolder));
+  if (!rates.ok()) {
+    logWarning("calibrate: {}: going on without measured rates (no MFU, no bf16 dot instruction)",
+               message(rates.status()));
+    return unmeasured;
   }
-  if (!compiler.ok() && !host) return compiler.status();
-  std::unique_ptr<Compiler> made;
-  if (compiler.ok())
-    made = std::move(*compiler);
-  else
-    logWarning("no compiler for {}: {}", target.name, message(compiler.status()));
-  TG_ASSIGN_OR_RETURN(auto session, create(options, std::move(library), std::move(made)));
-  session->impl_->target = target;
-  session->impl_->target.threads = session->impl_->context.device->info().threads;
+  target.f32FlopsPerSecond = rates->f32FlopsPerSecond;
+  if (rates->bf16FlopsPerSecond > 0) target.bf16FlopsPerSecond = rates->bf16FlopsPerSecond;
+  return Compiler::create(target, library);
+}
+
+/// Without a compiler there is the device's own operators, or the host where that is allowed.
+Status Session::Impl::start(StatusOr<std::unique_ptr<Compiler>> made) {
+  const Device& device = *context.device;
+  store = std::make_unique<ImageStore>(cacheFolder(options.cacheFolder), options.cacheLimitBytes);
+  if (made.ok()) {
+    compiler = std::move(*made);
+    target = compiler->target();
+    int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    context.kernels =
+        std::make_unique<KernelCache>(context.device, *compiler, *store, std::min(cores, device.info().threads));
+  } else {
+    noCompiler = message(made.status());
+    if (options.fallback == SessionOptions::Fallback::Error && !device.hasOperators())
+      return unsupported("{}: run with fallback = \"host\" or choose another device", noCompiler);
+  }
+  target.threads = device.info().threads;
+  return OkStatus();
+}
+
+StatusOr<std::unique_ptr<Session>> Session::finish(std::unique_ptr<Impl> impl) {
+  std::unique_ptr<Session> session(new Session(std::move(impl)));
+  session->impl_->recorder = std::make_unique<Recorder>(session.get(), session->impl_->library);
   return session;
+}
+
+StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  TG_ASSIGN_OR_RETURN(impl->library, OperatorLibrary::loadEmbedded());
+  TG_ASSIGN_OR_RETURN(auto backend, Backend::load(options.device));
+  TG_ASSIGN_OR_RETURN(impl->target, detectTarget(options.target));
+  TG_RETURN_IF_ERROR(impl->open(backend));
+  TG_RETURN_IF_ERROR(impl->start(impl->compilerFor(backend)));
+  return finish(std::move(impl));
 }
 
 StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options,
@@ -140,24 +164,12 @@ StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options
   impl->library = std::move(library);
   TG_ASSIGN_OR_RETURN(auto backend, Backend::load(options.device));
   TG_RETURN_IF_ERROR(impl->open(std::move(backend)));
-  bool host = options.fallback == SessionOptions::Fallback::Host;
-  Status usable =
-      compiler ? checkFormat(*impl->context.device, compiler->target()) : unsupported("there is no compiler for it");
-  if (!usable.ok()) {
-    if (!host) return unsupported("{}: run with fallback = \"host\" or choose another device", message(usable));
-    impl->noCompiler = message(usable);
-    compiler.reset();
-  }
-  impl->compiler = std::move(compiler);
-  impl->store = std::make_unique<ImageStore>(cacheFolder(options.cacheFolder), options.cacheLimitBytes);
-  if (impl->compiler) {
-    impl->target = impl->compiler->target();
-    impl->context.kernels = std::make_unique<KernelCache>(impl->context.device, *impl->compiler, *impl->store,
-                                                          impl->context.device->info().threads);
-  }
-  std::unique_ptr<Session> session(new Session(std::move(impl)));
-  session->impl_->recorder = std::make_unique<Recorder>(session.get(), session->impl_->library);
-  return session;
+  StatusOr<std::unique_ptr<Compiler>> made = unsupported("there is no compiler for it");
+  if (compiler) made = std::move(compiler);
+  if (made.ok())
+    if (Status taken = checkFormat(*impl->context.device, (*made)->target()); !taken.ok()) made = taken;
+  TG_RETURN_IF_ERROR(impl->start(std::move(made)));
+  return finish(std::move(impl));
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -321,19 +333,23 @@ StatusOr<std::unique_ptr<Executable>> Session::Impl::build(const Recording& r) {
     inputs.push_back({o.input, r.nodes[node].slot, recorder->type(r, {node, 0})});
   }
   auto executable = buildPlan(graph, inputs);
-  if (executable.ok() || options.fallback == SessionOptions::Fallback::Error) return executable;
+  // Operators of the device are no fallback where it takes no code; a plan that failed never slides into them.
+  bool own = !compiler && context.device->hasOperators();
+  if (executable.ok() || (options.fallback == SessionOptions::Fallback::Error && !own)) return executable;
   return buildFallback(std::move(graph), std::move(inputs), executable.status());
 }
 
 StatusOr<std::unique_ptr<Executable>> Session::Impl::buildFallback(Graph graph, std::vector<InputBinding> inputs,
                                                                    const Status& reason) {
-  if (context.device->backend().table().operator_load) {
-    TG_ASSIGN_OR_RETURN(auto partial, OperatorExecutable::create(context, graph, std::move(inputs)));
+  if (context.device->hasOperators()) {
+    bool hostAllowed = options.fallback == SessionOptions::Fallback::Host;
+    TG_ASSIGN_OR_RETURN(auto partial,
+                        OperatorExecutable::create(context, graph, std::move(inputs), options.precision, hostAllowed));
     stats.kernelsReference += partial->onHost();
-    logWarning(
-        "fallback: {} operations run on {}, {} on the host's reference evaluator, thousands of times slower than "
-        "compiled code, because: {}",
-        partial->onDevice(), context.device->backend().name(), partial->onHost(), message(reason));
+    if (partial->onHost() > 0)
+      logWarning("fallback: {} operations run on {}, {} on the host's reference evaluator, thousands of times slower "
+                 "than compiled code, because: {}",
+                 partial->onDevice(), context.device->backend().name(), partial->onHost(), message(reason));
     return std::unique_ptr<Executable>(std::move(partial));
   }
   int64_t operations = 0;
@@ -436,9 +452,9 @@ std::string Session::kernelLine() const {
                      s.kernelsReference);
 }
 const Target& Session::target() const { return impl_->target; }
-const Compiler& Session::compiler() const {
-  assert(impl_->compiler && "this session has no compiler");
-  return *impl_->compiler;
+StatusOr<const Compiler*> Session::compiler() const {
+  if (!impl_->compiler) return unsupported("{}", impl_->noCompiler);
+  return impl_->compiler.get();
 }
 std::shared_ptr<const OperatorLibrary> Session::library() const { return impl_->library; }
 

@@ -86,7 +86,8 @@ public:
   /// "kernels: compiled 41, from cache 0, reference 0", counted since the session began
   std::string kernelLine() const;
   const Target& target() const;
-  const Compiler& compiler() const; // Requires: the session has one (it was created without Fallback::Host)
+  /// Fails: the device takes no code that is made here; it has operators of its own, or the host computes.
+  StatusOr<const Compiler*> compiler() const;
   std::shared_ptr<const OperatorLibrary> library() const;
   /// FLOP/s of the whole device for matrix products in `compute` (runtime/Calibrate).
   StatusOr<double> peakFlops(DType compute);
@@ -99,6 +100,7 @@ public:
 private:
   friend class Tensor;
   explicit Session(std::unique_ptr<Impl>);
+  static StatusOr<std::unique_ptr<Session>> finish(std::unique_ptr<Impl>);
   std::unique_ptr<Impl> impl_;
 };
 

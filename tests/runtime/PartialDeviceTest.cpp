@@ -49,12 +49,29 @@ TEST(PartialDevice, supportedOperatorsRunThereTheRestOnTheHost) {
   setLogLevel(LogLevel::Warning);
 }
 
-TEST(PartialDevice, isRefusedWithoutTheFallback) {
+TEST(PartialDevice, withoutTheFallbackItsOwnOperatorsRunAndOthersAreNamed) {
   test::TemporaryFolder folder;
   auto made = Session::create(onSkeleton(folder.path()), OperatorLibrary::loadEmbedded().value(),
                               std::make_unique<test::ImageCompiler>());
-  EXPECT_THAT(std::string(message(made.status())),
-              HasSubstr("device null: it does not take code of format cpu-image-1"));
+  ASSERT_TRUE(made.ok()) << made.status();
+  Session& s = **made;
+  HostArray values = HostArray::fromValues(DType::F32, {3}, std::vector<double>{1, 2, 3});
+  int32_t w = s.addState("w", values);
+  Tensor x = s.read(w);
+  Tensor sum = (x + x) + 1.0; // a constant, broadcast, is only laid out by the host
+  Status status = s.evaluate(std::vector<Tensor>{sum});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(s.value(sum).value().toVector(), ElementsAre(3, 5, 7));
+  EXPECT_EQ(s.stats().kernelsReference, 0);
+  status = s.evaluate(std::vector<Tensor>{s.read(w) * s.read(w)});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(message(status)),
+              HasSubstr("device null: it does not support mul(f32[3], f32[3]): run with fallback = \"host\""));
+  EXPECT_THAT(std::string(message(s.compiler().status())), HasSubstr("it does not take code of format cpu-image-1"));
+  // An operator it does not have is taken apart; what is left of it is named.
+  status = s.evaluate(std::vector<Tensor>{call("softmax", {s.read(w)})[0]});
+  EXPECT_THAT(std::string(message(status)), HasSubstr("it does not support "));
+  EXPECT_THAT(std::string(message(status)), ::testing::Not(HasSubstr("softmax(")));
 }
 
 } // namespace

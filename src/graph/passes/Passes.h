@@ -4,6 +4,7 @@
 #pragma once
 
 #include "graph/Plan.h"
+#include <functional>
 
 namespace tegula {
 
@@ -15,6 +16,8 @@ StatusOr<Graph> differentiate(const Graph&);
 StatusOr<Graph> applyPrecision(const Graph&, const PrecisionPolicy&);
 /// Inlines every library operator that the target does not keep whole.
 StatusOr<Graph> decompose(const Graph&, const TargetModel&);
+/// The same for a device with operators of its own: `keeps` is asked about every library operator.
+StatusOr<Graph> decompose(const Graph&, const std::function<bool(const Graph&, const Node&)>& keeps);
 /// One node for equal nodes (operation, inputs, attributes). Random numbers are equal only for equal keys.
 StatusOr<Graph> mergeCommonSubexpressions(const Graph&);
 /// Drops nodes that no output or assign needs; inputs stay.

@@ -1,6 +1,7 @@
 // The JSON form of a graph, `compute_graph`. Specified in spec/compute-graph.md.
 #include "graph/Graph.h"
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tegula {
@@ -219,6 +220,8 @@ Status readEnds(const Json& body, Graph& g) {
     TG_ASSIGN_OR_RETURN(const Json* input, member(a, "input", "assigns"));
     TG_ASSIGN_OR_RETURN(const Json* value, member(a, "value", "assigns"));
     if (!input->is_number_integer()) return wrong("assigns", "`input` is not an integer");
+    if (input->get<int64_t>() < 0 || input->get<int64_t>() > std::numeric_limits<int32_t>::max())
+      return wrong("assigns", "`input` is not the number of an input");
     TG_ASSIGN_OR_RETURN(Value v, readValue(*value, "assigns"));
     g.assigns().push_back({input->get<int32_t>(), v});
   }

@@ -150,7 +150,31 @@ StatusOr<GroupSchedule> TestTarget::schedule(const Group& group) const {
   return s;
 }
 
-StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::span<const HostArray> inputs) {
+std::vector<int32_t> anotherOrder(const Plan& plan, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<int32_t> order, ready, missing;
+  for (const PlanStep& s : plan.steps) missing.push_back(static_cast<int32_t>(s.waits.size()));
+  auto push = [&](int32_t s) {
+    if (missing[s] == 0) ready.push_back(s);
+  };
+  auto count = static_cast<int32_t>(plan.steps.size());
+  for (int32_t s = 0; s < count; ++s) push(s);
+  while (!ready.empty()) {
+    auto at = seed == 0 ? std::max_element(ready.begin(), ready.end()) : ready.begin() + random() % ready.size();
+    int32_t s = *at;
+    ready.erase(at);
+    order.push_back(s);
+    for (int32_t later = s + 1; later < count; ++later)
+      if (std::ranges::count(plan.steps[later].waits, s) > 0) {
+        --missing[later];
+        push(later);
+      }
+  }
+  return order;
+}
+
+StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::span<const HostArray> inputs,
+                            std::span<const int32_t> order) {
   PlanRun run;
   auto poisoned = [](int64_t bytes) {
     return std::vector<uint8_t>(static_cast<size_t>(std::max<int64_t>(bytes, 1)), 0xff);
@@ -174,8 +198,8 @@ StatusOr<PlanRun> interpret(const Plan& plan, const TestTarget& target, std::spa
     }
     return constants[r.index].as<uint8_t>() + r.offsetBytes;
   };
-  for (const PlanStep& step : plan.steps)
-    for (const Segment& segment : step.segments) {
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    for (const Segment& segment : plan.steps[order.empty() ? i : static_cast<size_t>(order[i])].segments) {
       const Group& group = *target.groups[segment.scalars[0]];
       if (segment.scalars[1] == 2) {
         for (size_t o = 0; o < group.outputLayouts.size(); ++o) {

@@ -36,8 +36,12 @@ struct PlanRun {
   std::vector<HostArray> outputs; // read from their places
   std::vector<HostArray> inputs;  // after the run: states as they were assigned
 };
-/// Runs every segment of every step in order. The arena and the outputs are filled with NaN bytes first.
-StatusOr<PlanRun> interpret(const Plan&, const TestTarget&, std::span<const HostArray> inputs);
+/// Runs every segment of every step, in the plan's order or the one given. The arena and the outputs are filled with NaN
+/// bytes first.
+StatusOr<PlanRun> interpret(const Plan&, const TestTarget&, std::span<const HostArray> inputs,
+                            std::span<const int32_t> order = {});
+/// An order of the steps that their waits allow: at each point the latest step that is ready (seed 0), or any.
+std::vector<int32_t> anotherOrder(const Plan&, uint32_t seed);
 
 /// Largest |a - b| / (1 + |b|); infinity where one is NaN and the other is not.
 double difference(const HostArray& a, const HostArray& b);

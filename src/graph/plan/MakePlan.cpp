@@ -13,18 +13,21 @@ namespace {
 struct ArenaValues {
   std::vector<int32_t> storages;
   std::vector<Lifetime> lifetimes;
+  std::vector<ArenaUse> uses; // without offsets
 };
 
 StatusOr<ArenaValues> findLifetimes(const LaunchList& list, const PlacementResult& placed, const StepOrder& order) {
   size_t n = list.storages.size();
   std::vector<Lifetime> all(n, {0, -1, -1});
   std::vector<bool> written(n, false);
+  std::vector<std::vector<int32_t>> steps(n);
   for (int32_t step = 0; step < static_cast<int32_t>(order.steps.size()); ++step)
     for (int32_t i : order.steps[step])
       for (bool writing : {false, true})
         for (int32_t s : writing ? list.launches[i].writes : list.launches[i].reads) {
           if (all[s].first < 0) all[s].first = step;
           all[s].last = step;
+          if (steps[s].empty() || steps[s].back() != step) steps[s].push_back(step);
           written[s] = written[s] || writing;
         }
   ArenaValues values;
@@ -35,6 +38,7 @@ StatusOr<ArenaValues> findLifetimes(const LaunchList& list, const PlacementResul
     all[s].sizeBytes = list.storages[s].sizeBytes;
     values.storages.push_back(s);
     values.lifetimes.push_back(all[s]);
+    values.uses.push_back({0, all[s].sizeBytes, std::move(steps[s])});
   }
   return values;
 }
@@ -54,7 +58,10 @@ public:
       arenaOffset_[s] = arena.offsets[k];
       plan_.placements.push_back({list_.storages[s].label, arena.offsets[k], values.lifetimes[k].sizeBytes,
                                   values.lifetimes[k].first, values.lifetimes[k].last});
+      values.uses[k].offset = arena.offsets[k];
     }
+    waits_ = order_.waits;
+    addReuseWaits(values.uses, waits_);
     for (size_t s = 0; s < order_.steps.size(); ++s) addStep(s);
     plan_.outputPlaces = placed_.outputPlaces;
     return std::move(plan_);
@@ -67,7 +74,7 @@ private:
     PlanStep step;
     step.kernel = kernelIndex(first.kernel);
     step.scratchBytes = first.scratchBytes;
-    step.waits = order_.waits[s];
+    step.waits = waits_[s];
     step.label =
         launches.size() == 1 ? first.label : fmt::format("{} (and {} alike)", first.label, launches.size() - 1);
     for (int32_t i : launches) {
@@ -97,6 +104,7 @@ private:
   const PlacementResult& placed_;
   const StepOrder& order_;
   std::vector<int64_t> arenaOffset_;
+  std::vector<std::vector<int32_t>> waits_; // those of the order, and of what shares places in the arena
   absl::flat_hash_map<std::string, int32_t> kernels_;
   Plan plan_;
 };

@@ -160,4 +160,30 @@ StatusOr<StepOrder> orderSteps(const LaunchList& list, const PlacementResult& pl
   return Orderer(list, placed).run();
 }
 
+void addReuseWaits(std::span<const ArenaUse> uses, std::vector<std::vector<int32_t>>& waits) {
+  auto overlap = [](const ArenaUse& a, const ArenaUse& b) {
+    return a.offset < b.offset + b.sizeBytes && b.offset < a.offset + a.sizeBytes;
+  };
+  for (const ArenaUse& later : uses)
+    for (const ArenaUse& before : uses) {
+      if (before.steps.back() >= later.steps.front() || !overlap(before, later)) continue;
+      for (int32_t s : later.steps) waits[s].insert(waits[s].end(), before.steps.begin(), before.steps.end());
+    }
+  // before[s]: all steps that s waits for, directly or not, as bits.
+  size_t words = (waits.size() + 63) / 64;
+  std::vector<uint64_t> before(waits.size() * words);
+  for (size_t s = 0; s < waits.size(); ++s) {
+    std::sort(waits[s].begin(), waits[s].end(), std::greater<>());
+    uint64_t* mine = &before[s * words];
+    std::vector<int32_t> needed;
+    for (int32_t w : waits[s]) { // the latest first: earlier ones often follow from it
+      if (mine[w / 64] >> (w % 64) & 1) continue;
+      needed.push_back(w);
+      mine[w / 64] |= uint64_t(1) << (w % 64);
+      for (size_t i = 0; i < words; ++i) mine[i] |= before[static_cast<size_t>(w) * words + i];
+    }
+    waits[s].assign(needed.rbegin(), needed.rend());
+  }
+}
+
 } // namespace tegula

@@ -205,7 +205,8 @@ tg_result eventWait(tg_event* event, int64_t timeoutNs, tg_error* error) {
     awaitEvent(event);
     return TG_OK;
   }
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeoutNs);
+  constexpr int64_t kYearNs = int64_t(365) * 86400 * 1000000000; // more would overflow the clock
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(std::min(timeoutNs, kYearNs));
   while (event->pending.load(std::memory_order_acquire)) {
     if (std::chrono::steady_clock::now() >= deadline)
       return tg_fail(error, TG_ERROR_TIMEOUT, "cpu: the event was not done after %lld ns", (long long)timeoutNs);

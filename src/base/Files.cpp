@@ -112,10 +112,8 @@ StatusOr<std::vector<std::string>> listFolder(const std::string& path) {
   fs::directory_iterator it(path, error);
   if (error) return systemError("cannot list", path, error.value());
   std::vector<std::string> names;
-  for (; it != fs::directory_iterator(); it.increment(error)) {
-    names.push_back(it->path().filename().string());
-    if (error) return systemError("cannot list", path, error.value());
-  }
+  for (; it != fs::directory_iterator(); it.increment(error)) names.push_back(it->path().filename().string());
+  if (error) return systemError("cannot list", path, error.value()); // a failed increment is an end, too
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -155,6 +153,13 @@ Status removeAll(const std::string& path) {
 Status renameDurably(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return systemError(fmt::format("cannot rename {} to", from), to, errno);
   return syncPath(folderOf(to));
+}
+
+Status exchangeDurably(const std::string& a, const std::string& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0)
+    return systemError(fmt::format("cannot exchange {} with", a), b, errno);
+  TG_RETURN_IF_ERROR(syncPath(folderOf(a)));
+  return syncPath(folderOf(b));
 }
 
 Status syncPath(const std::string& path) {

@@ -36,6 +36,8 @@ Status removeFile(const std::string& path);
 Status removeAll(const std::string& path);
 /// Renames a file or folder over `to` and makes the rename durable.
 Status renameDurably(const std::string& from, const std::string& to);
+/// Swaps two files or folders in one step and makes that durable. Fails: a file system that cannot.
+Status exchangeDurably(const std::string& a, const std::string& b);
 /// Makes what a file or folder holds durable.
 Status syncPath(const std::string& path);
 /// `base.tmp-PID-N`: distinct among the processes of a machine and within this one.

@@ -52,7 +52,7 @@ StatusOr<std::string> benchOperator(const std::string& line, int threads, int ro
   for (int i = 0; i < kWarmUps + rounds; ++i) {
     std::vector<Tensor> in;
     for (int32_t s : states) in.push_back(s < 0 ? Tensor() : session->read(s));
-    std::vector<Tensor> results = callAll(problem.op, in, problem.attributes);
+    std::vector<Tensor> results = callAll(*session, problem.op, in, problem.attributes);
     Clock::time_point start = Clock::now();
     TG_RETURN_IF_ERROR(session->evaluate(results));
     if (i >= kWarmUps) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());

@@ -63,6 +63,9 @@ int main(int argc, char** argv) {
     return 1;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kUsage;
+  } catch (const std::exception& e) { // of a library; ours return a Status
+    fmt::print(stderr, "tegula: {}\n", e.what());
+    return 1;
   }
   if (outcome.status.ok()) return outcome.exitCode;
   fmt::print(stderr, "tegula: {}\n", message(outcome.status));

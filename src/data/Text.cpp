@@ -39,12 +39,13 @@ StatusOr<std::vector<fs::path>> listTexts(const fs::path& folder, int64_t& skipp
   std::error_code e;
   fs::recursive_directory_iterator it(folder, e), end;
   for (; !e && it != end; it.increment(e)) {
+    std::error_code unknown; // a link that leads nowhere or to itself is no file
     if (isHidden(it->path())) {
-      if (it->is_directory()) it.disable_recursion_pending();
+      if (it->is_directory(unknown)) it.disable_recursion_pending();
       ++skipped;
       continue;
     }
-    if (!it->is_regular_file()) continue;
+    if (!it->is_regular_file(unknown)) continue;
     if (hasTextSuffix(it->path()))
       files.push_back(it->path());
     else

@@ -30,7 +30,7 @@ Status HostExecutable::run(const Recording& r) {
     TG_RETURN_IF_ERROR(state.buffer.write(0, value.data(), state.type.sizeBytes()));
   }
   outputs_.clear();
-  for (HostArray& o : result.outputs) outputs_.push_back(o.contiguous());
+  for (HostArray& o : result.outputs) outputs_.push_back(o.clone()); // it may be the caller's array
   return OkStatus();
 }
 

@@ -110,6 +110,7 @@ StatusOr<std::unique_ptr<Compiler>> Session::Impl::compilerFor(const std::shared
   TG_RETURN_IF_ERROR(checkFormat(*context.device, target));
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Compiler> unmeasured, Compiler::create(target, library));
   auto rates = calibrate(backend, *unmeasured, cacheFolder(options.cacheFolder));
+  if (absl::IsInvalidArgument(rates.status())) return rates.status(); // TEGULA_RATES
   if (!rates.ok()) {
     logWarning("calibrate: {}: going on without measured rates (no MFU, no bf16 dot instruction)",
                message(rates.status()));
@@ -131,6 +132,7 @@ Status Session::Impl::start(StatusOr<std::unique_ptr<Compiler>> made) {
     context.kernels =
         std::make_unique<KernelCache>(context.device, *compiler, *store, std::min(cores, device.info().threads));
   } else {
+    if (!absl::IsUnimplemented(made.status())) return made.status();
     noCompiler = message(made.status());
     if (options.fallback == SessionOptions::Fallback::Error && !device.hasOperators())
       return unsupported("{}: run with fallback = \"host\" or choose another device", noCompiler);
@@ -152,6 +154,7 @@ StatusOr<std::unique_ptr<Session>> Session::create(const SessionOptions& options
   TG_ASSIGN_OR_RETURN(auto backend, Backend::load(options.device));
   TG_ASSIGN_OR_RETURN(impl->target, detectTarget(options.target));
   TG_RETURN_IF_ERROR(impl->open(backend));
+  impl->target.threads = impl->context.device->info().threads; // blocks are cut for these
   TG_RETURN_IF_ERROR(impl->start(impl->compilerFor(backend)));
   return finish(std::move(impl));
 }

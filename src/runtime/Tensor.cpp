@@ -64,6 +64,12 @@ std::vector<Tensor> callAll(Symbol op, std::span<const Tensor> inputs, const Att
   return results;
 }
 
+std::vector<Tensor> callAll(Session& session, Symbol op, std::span<const Tensor> inputs, const Attributes& attrs) {
+  std::vector<Tensor> results;
+  session.recorder().applyAll(op, inputs, attrs, results);
+  return results;
+}
+
 void callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& attrs, std::vector<Tensor>& results) {
   results.clear();
   sessionOf(inputs).recorder().applyAll(op, inputs, attrs, results);

@@ -50,6 +50,8 @@ private:
 Tensor call(Symbol op, std::initializer_list<Tensor> inputs, const Attributes& = {});
 Tensor call(Symbol op, std::span<const Tensor> inputs, const Attributes& = {});
 std::vector<Tensor> callAll(Symbol op, std::span<const Tensor> inputs, const Attributes& = {});
+/// The same for calls that may have no tensor at all, such as `iota`.
+std::vector<Tensor> callAll(Session&, Symbol op, std::span<const Tensor> inputs, const Attributes& = {});
 /// The same into `results`, whose memory a caller keeps from step to step.
 void callAll(Symbol op, std::span<const Tensor> inputs, const Attributes&, std::vector<Tensor>& results);
 

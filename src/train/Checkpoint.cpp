@@ -87,7 +87,9 @@ Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
   for (const char* name : kFiles) {
     std::string path = folder + "/" + name;
     const nlohmann::json& entry = manifest["files"][name];
-    if (!entry.is_object() || !entry.contains("bytes") || !entry.contains("xxh3_64"))
+    bool complete = entry.is_object() && entry.contains("bytes") && entry["bytes"].is_number_integer() &&
+                    entry.contains("xxh3_64") && entry["xxh3_64"].is_string();
+    if (!complete)
       return invalid("{}: the manifest says nothing about {}", folder, name);
     TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
     if (size != entry["bytes"].get<int64_t>())
@@ -103,10 +105,12 @@ StatusOr<nlohmann::json> readManifest(const std::string& folder) {
   std::string path = folder + "/manifest.json";
   TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
   nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
-  bool known = j.is_object() && j.value("format", "") == kFormat && j.contains("files") && j["files"].is_object();
+  auto isText = [](const nlohmann::json& o, const char* key) { return o.contains(key) && o[key].is_string(); };
+  bool known = j.is_object() && isText(j, "format") && j["format"] == kFormat && j.contains("files") &&
+               j["files"].is_object();
   for (const char* key : {"step", "updates", "samples", "skipped"})
     known = known && j.contains(key) && j[key].is_number_integer();
-  for (const char* key : {"data_checksum", "target"}) known = known && j.contains(key) && j[key].is_string();
+  for (const char* key : {"data_checksum", "target"}) known = known && isText(j, key);
   if (!known) return invalid("{}: is not a manifest of format {}", path, kFormat);
   return j;
 }
@@ -144,11 +148,9 @@ StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint& 
     (void)removeAll(aside);
     return addContext(s, "checkpoint");
   }
-  if (isFolder(place)) { // the same step again, after resuming from it
-    std::string old = temporaryName(place);
-    TG_RETURN_IF_ERROR(renameDurably(place, old));
-    TG_RETURN_IF_ERROR(renameDurably(aside, place));
-    TG_RETURN_IF_ERROR(removeAll(old));
+  if (isFolder(place)) { // the same step again: one of the two is there at every moment
+    TG_RETURN_IF_ERROR(exchangeDurably(aside, place));
+    TG_RETURN_IF_ERROR(removeAll(aside));
   } else {
     TG_RETURN_IF_ERROR(renameDurably(aside, place));
   }

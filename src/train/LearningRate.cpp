@@ -8,7 +8,7 @@
 namespace tegula {
 
 double LearningRate::at(int64_t i) const {
-  if (i < warmupSteps) return peak * static_cast<double>(i + 1) / static_cast<double>(warmupSteps + 1);
+  if (i < warmupSteps) return peak * (static_cast<double>(i) + 1) / (static_cast<double>(warmupSteps) + 1);
   if (decayType == "constant") return peak;
   double floor = peak * minimumFactor;
   auto length = static_cast<double>(std::max<int64_t>(1, steps - warmupSteps));

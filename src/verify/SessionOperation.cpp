@@ -65,7 +65,7 @@ StatusOr<Call> record(Session& s, Symbol op, std::span<const HostArray> inputs, 
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(op, *s.library()));
   Call c;
   for (const HostArray& a : inputs) c.inputs.push_back(isPresent(a) ? recordInput(s, a) : Tensor());
-  c.results = callAll(op, c.inputs, attributes);
+  c.results = callAll(s, op, c.inputs, attributes);
   if (c.results.size() > static_cast<size_t>(signature.results))
     c.results.resize(static_cast<size_t>(signature.results));
   return c;

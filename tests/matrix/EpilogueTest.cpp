@@ -70,6 +70,34 @@ TEST_P(EpilogueOn, BiasResidualAndScaleAreBitExact) {
     }
 }
 
+// One row a batch: the batch becomes the rows only where the code, made for strides of one and zero, can follow it.
+TEST_P(EpilogueOn, ABatchOfOneRowFromAnyLayout) {
+  for (int64_t batch : {1, 4})
+    for (bool columnMajor : {false, true})
+      for (bool broadcastRow : {false, true}) {
+        std::mt19937_64 random(7);
+        TestOperand a = randomOperand(random, DType::F32, {batch, 1, 5}), b = randomOperand(random, DType::F32, {5, 7});
+        if (columnMajor) a.strides = Shape{15, 1, 3}; // of transpose(x[:, :, 0:1]), x of shape [batch, 5, 3]
+        TestOperand z = randomOperand(random, DType::F32, broadcastRow ? Shape{batch, 7} : Shape{batch, 1, 7});
+        GroupProblem problem{"matmul", {}, {&a, &b}, {&z}, [&](Graph& g, Values c, std::vector<Value> extra) {
+                               Attributes toRow{{"shape", Shape{batch, 1, 7}}, {"axes", Shape{0, 2}}};
+                               Value row =
+                                   broadcastRow ? must(g.addPrimitive("broadcast", {{extra[0]}}, toRow)) : extra[0];
+                               return std::vector<Value>{must(g.addPrimitive("add", {{c[0], row}}, {}))};
+                             }};
+        auto r = runGroup(problem, target);
+        ASSERT_TRUE(r.ok()) << message(r.status());
+        for (int64_t i = 0; i < batch; ++i)
+          for (int64_t j = 0; j < 7; ++j) {
+            double want = z.values[static_cast<size_t>(i * 7 + j)], size = std::fabs(want);
+            for (int64_t k = 0; k < 5; ++k)
+              want += a.at({i, 0, k}) * b.at({k, j}), size += std::fabs(a.at({i, 0, k}) * b.at({k, j}));
+            ASSERT_NEAR(r->values[0][static_cast<size_t>(i * 7 + j)], want, 7 * 0x1p-24 * size)
+                << "batch " << i << " column " << j << (columnMajor ? " transposed" : "");
+          }
+      }
+}
+
 TEST_P(EpilogueOn, GeluByErf) {
   std::mt19937_64 random(2);
   TestOperand a = randomOperand(random, DType::F32, {2, 13, 40}), b = randomOperand(random, DType::F32, {40, 33});

@@ -86,22 +86,69 @@ Memory Memory::allocate(int64_t bytes) {
   return m;
 }
 
+namespace {
+
+constexpr int64_t kNoLimit = INT64_MAX;
+
+/// The number that a file holds, or `otherwise` ("max", no such file).
+int64_t numberIn(const std::string& path, int64_t otherwise) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  return file >> value ? value : otherwise;
+}
+
+/// The number after `word` in a file of words and numbers.
+int64_t numberAfter(const std::string& path, const std::string& word, int64_t otherwise) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  for (std::string found; file >> found;)
+    if (found == word && file >> value) return value;
+  return otherwise;
+}
+
+struct MemoryGroup {
+  int64_t limit = kNoLimit, room = kNoLimit; // bytes that may be used, and that may still be
+};
+
+/// The tightest control group around this process: cgroups(7), version 2 (line `0::/path` of /proc/self/cgroup), or 1
+/// (line `N:…memory…:/path`). File pages that can be dropped count as room.
+MemoryGroup memoryGroup() {
+  MemoryGroup tightest;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    bool version2 = controllers.empty();
+    if (!version2 && ("," + controllers + ",").find(",memory,") == std::string::npos) continue;
+    std::string root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    while (true) { // a group is bounded by those around it
+      if (path == "/") path.clear();
+      std::string folder = root + path;
+      int64_t limit = numberIn(folder + (version2 ? "/memory.max" : "/memory.limit_in_bytes"), kNoLimit);
+      if (limit < kNoLimit) {
+        int64_t used = numberIn(folder + (version2 ? "/memory.current" : "/memory.usage_in_bytes"), 0);
+        used -= numberAfter(folder + "/memory.stat", version2 ? "inactive_file" : "total_inactive_file", 0);
+        tightest.limit = std::min(tightest.limit, limit);
+        tightest.room = std::min(tightest.room, std::max<int64_t>(0, limit - used));
+      }
+      if (path.empty()) break;
+      path.erase(path.rfind('/'));
+    }
+  }
+  return tightest;
+}
+
+} // namespace
+
 int64_t availableMemoryBytes() {
-  std::ifstream file("/proc/meminfo"); // proc(5): MemAvailable, in KiB
-  std::string word;
-  int64_t kib = 0;
-  while (file >> word)
-    if (word == "MemAvailable:" && file >> kib) return kib * 1024;
-  return INT64_MAX;
+  int64_t kib = numberAfter("/proc/meminfo", "MemAvailable:", kNoLimit / 1024); // proc(5)
+  return std::min(kib * 1024, memoryGroup().room);
 }
 
 int64_t hostMemoryBytes() {
   int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  std::ifstream limit("/sys/fs/cgroup/memory.max");
-  std::string text;
-  if (limit >> text && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 18)
-    bytes = std::min<int64_t>(bytes, std::stoll(text));
-  return std::max<int64_t>(bytes, 0);
+  return std::max<int64_t>(0, std::min(bytes, memoryGroup().limit));
 }
 
 } // namespace tegula::cpu

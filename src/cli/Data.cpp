@@ -37,7 +37,7 @@ void addPrepare(CLI::App& data, Outcome& outcome) {
 void addBaseline(CLI::App& data, Outcome& outcome) {
   struct Options {
     std::string text, run;
-    double fraction = 0.1;
+    double fraction = 0.1; // where --validation was given
   };
   auto o = std::make_shared<Options>();
   CLI::App* c =
@@ -45,11 +45,12 @@ void addBaseline(CLI::App& data, Outcome& outcome) {
   c->footer("example: tegula data baseline my.txt --run runs/my-1");
   c->add_option("text", o->text, "The text file or folder that the run was trained on")->required();
   c->add_option("--run", o->run, "The run; without it only the counting models are printed");
-  c->add_option("--validation", o->fraction, "How much of the end is held out")
-      ->check(number({.above = 0, .max = 0.9}))
-      ->capture_default_str();
+  CLI::Option* fraction =
+      c->add_option("--validation", o->fraction, "How much of the end is held out: the run's, or 0.1 without one");
+  fraction->check(number({.above = 0, .max = 0.9}));
   c->callback([=, &outcome] {
-    StatusOr<Baseline> b = measureBaseline(o->text, o->fraction, o->run);
+    std::optional<double> given = fraction->count() > 0 ? std::optional(o->fraction) : std::nullopt;
+    StatusOr<Baseline> b = measureBaseline(o->text, given, o->run);
     outcome.status = b.status();
     if (!b.ok()) return;
     if (b->lossPerByte)

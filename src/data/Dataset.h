@@ -25,6 +25,8 @@ struct PrepareReport {
 /// Reads text (data/Text.h), tokenizes it and writes the folder's three files. Documents are separated by the boundary
 /// symbol where there is more than one.
 StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder, const PrepareOptions&);
+/// How many of a text's tokens train: the first floor((1 - fraction) n), nanoGPT's split.
+int64_t trainingTokens(int64_t tokens, double validationFraction);
 /// Whether `path` is a folder that prepareDataset() wrote.
 bool isPreparedDataset(const std::string& path);
 

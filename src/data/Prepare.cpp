@@ -9,6 +9,10 @@ namespace tegula {
 
 bool isPreparedDataset(const std::string& path) { return isFolder(path) && fileExists(path + "/train.tokens"); }
 
+int64_t trainingTokens(int64_t tokens, double validationFraction) {
+  return static_cast<int64_t>(std::floor(static_cast<double>(tokens) * (1.0 - validationFraction)));
+}
+
 StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder,
                                        const PrepareOptions& o) {
   TG_ASSIGN_OR_RETURN(TextDocuments text, readTextDocuments(textPath));
@@ -24,9 +28,7 @@ StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::s
     TG_ASSIGN_OR_RETURN(std::vector<int32_t> part, tokenizer.encode(views[i]));
     tokens.insert(tokens.end(), part.begin(), part.end());
   }
-  // nanoGPT's split: the first floor(0.9 n) train.
-  auto n = static_cast<double>(tokens.size());
-  auto trainCount = static_cast<size_t>(std::floor(n * (1.0 - o.validationFraction)));
+  auto trainCount = static_cast<size_t>(trainingTokens(static_cast<int64_t>(tokens.size()), o.validationFraction));
   TG_RETURN_IF_ERROR(makeFolders(folder));
   std::span<const int32_t> all = tokens;
   TG_RETURN_IF_ERROR(tokenizer.save(folder + "/tokenizer.json"));

@@ -1,4 +1,4 @@
-// A plan: one recorded graph made executable. Steps in order, each with a queue and a wait set; every temporary placed
+// A plan: one recorded graph made executable. Steps in order, each with a wait set; every temporary placed
 // in one arena. Immutable after makePlan.
 #pragma once
 
@@ -32,7 +32,6 @@ struct PlanStep {
   std::vector<Segment> segments;
   int64_t scratchBytes = 0;
   double flops = 0, bytes = 0;
-  int32_t queue = 0;
   std::vector<int32_t> waits; // indices of earlier steps that must have finished
   std::string label;
 };
@@ -45,7 +44,6 @@ struct Plan {
   /// Where each output's value is: its own Output buffer, or an alias of an input / another output.
   std::vector<BufferRef> outputPlaces;
   std::vector<HostArray> constants;
-  /// Assigned states that could not be written in place: copied by the last steps (already in `steps`).
   struct Placement {
     std::string value;
     int64_t offsetBytes, sizeBytes;

@@ -12,8 +12,10 @@ struct Baseline {
   std::optional<double> lossPerByte;  // of the run's last validation
 };
 
-/// Counts on the first 1 - fraction of the text's bytes and evaluates on the rest. `run` may be empty.
-/// Fails: a text that cannot be read; a run without a validation line in log.jsonl.
-StatusOr<Baseline> measureBaseline(const std::string& textPath, double validationFraction, const std::string& run);
+/// Counts on the part of the text that the run trained on and evaluates on what it held out. `run` may be empty: then
+/// the text's bytes are split by the fraction, 0.1 if there is none.
+/// Fails: a text that cannot be read; a fraction that is not the run's; a run without a validation line in log.jsonl.
+StatusOr<Baseline> measureBaseline(const std::string& textPath, std::optional<double> validationFraction,
+                                   const std::string& run);
 
 } // namespace tegula

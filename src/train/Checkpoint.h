@@ -25,7 +25,7 @@ struct Checkpoint {
   int64_t samples = 0; // position in the data: samples seen since the run began
   int64_t skipped = 0; // steps that were not applied
   uint64_t dataChecksum = 0;
-  std::string target; // that computed it: another one continues with other rounding
+  std::string target; // and how it computed: what the bits of a step depend on
   std::string configToml, tokenizerJson;
   std::map<std::string, HostArray> parameters, moments;
 };

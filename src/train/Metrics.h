@@ -1,7 +1,7 @@
 // What a run says about itself: the step line that torchtitan's users already parse, and log.jsonl.
 //
-//   step:  1  loss:  8.0403  grad_norm:  1.3470  memory:  1.02GiB(1.08%)  tps: 27,483  tflops: 1.97  mfu: 0.20%
-//   lr: 1.0000e-03 validate step: 250  loss:  1.9035  memory:  1.02GiB(1.08%)  tps: 51,200
+//   step:  1  loss:  8.0403  grad_norm:  1.3470  memory:  1.02GiB(1.08%)  tps: 27,483  tflops: 1.97  mfu: 0.20%  lr: 1.0000e-03
+//   validate step: 250  loss:  1.9035  memory:  1.02GiB(1.08%)  tps: 51,200
 //
 // A line of log.jsonl is an object: what the same run computes again, bit for bit, and under "measured" what it does
 // not:

@@ -77,7 +77,7 @@ private:
   config::Schema schema_;
 };
 
-/// TEGULA_DEVICE, TEGULA_TARGET and TEGULA_THREADS override [hardware]; nothing else of a run comes from the
+/// TEGULA_DEVICE, TEGULA_TARGET and TEGULA_THREADS override [hardware]; nothing else of a configuration comes from the
 /// environment. Fails: a number of threads that is none.
 Status applyEnvironment(RunConfig&);
 

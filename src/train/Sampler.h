@@ -1,8 +1,8 @@
 // Text from a trained model: one token at a time, from a context of fixed length, so that one plan serves every token
 // and nothing is compiled after the first.
 //
-//   TG_ASSIGN_OR_RETURN(Sampler sampler, Sampler::load("runs/kjv-1", {}));
-//   TG_RETURN_IF_ERROR(sampler.generate("In the beginning", {.tokens = 200}, [](std::string_view piece) { … }));
+//   TG_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, Sampler::load("runs/kjv-1", {}));
+//   TG_RETURN_IF_ERROR(sampler->generate("In the beginning", {.tokens = 200}, [](std::string_view piece) { … }));
 #pragma once
 
 #include "data/Tokenizer.h"

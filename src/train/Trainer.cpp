@@ -39,6 +39,13 @@ LearningRate learningRate(const RunConfig& c) {
           c.schedule.decayType};
 }
 
+/// What decides the bits of a step on one kind of processor: the target and, in bf16, how products are summed, which a
+/// measurement decides.
+std::string arithmeticOf(const Target& t, const RunConfig& c) {
+  if (c.training.dtype != "bf16") return t.name;
+  return fmt::format("{} ({})", t.name, t.bf16DotIsFast() ? "bf16 dot instruction" : "f32 products");
+}
+
 /// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
 /// that resumes finds them there.
 StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder, bool resume) {
@@ -150,9 +157,9 @@ Status Run::restore() {
     return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size "
                   "it began with",
                   place, c.samples, c.step, batch());
-  if (c.target != session_->target().name)
+  if (std::string now = arithmeticOf(session_->target(), config_); c.target != now)
     logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit",
-               place, c.target, session_->target().name);
+               place, c.target, now);
   done_ = savedAt_ = c.step;
   skipped_ = c.skipped;
   TG_RETURN_IF_ERROR(truncateLog(folder_.log(), done_));
@@ -252,7 +259,7 @@ Status Run::save() {
   c.samples = done_ * batch();
   c.skipped = skipped_;
   c.dataChecksum = data_->checksum();
-  c.target = session_->target().name;
+  c.target = arithmeticOf(session_->target(), config_);
   c.configToml = RunSchema(config_)->toToml();
   c.tokenizerJson = data_->tokenizer.toJson();
   TG_ASSIGN_OR_RETURN(c.parameters, model_->parameters().fetch(*session_));

@@ -1,6 +1,7 @@
 // The compiled path against values with derived bounds: every line of operators.problems, forward and backward, in f32
 // and bf16, and the recorded cases.
 #include "Library.h"
+#include "RecordedSuite.h"
 #include "base/Files.h"
 #include "verify/Check.h"
 #include "verify/RecordedCases.h"
@@ -61,12 +62,7 @@ TEST_P(CompiledRecorded, Agrees) {
   if (!folder) GTEST_SKIP() << "no recorded cases: set TEGULA_RECORDED to a folder made by tests/recorded/record.py";
   auto suite = readRecordedCases(*folder + "/" + suiteName, *session().library());
   ASSERT_TRUE(suite.ok()) << message(suite.status());
-  CompareOptions options;
-  options.undecidedPart = 1; // ties and kinks are what many of these cases are about
-  for (RecordedCase& c : suite->cases) {
-    Status status = checkRecordedCase(c, dtype, sessionOperation(session()), session().library(), options);
-    EXPECT_TRUE(status.ok()) << message(status);
-  }
+  expectSuiteAgrees(*suite, dtype, sessionOperation(session()), session().library(), {});
 }
 
 INSTANTIATE_TEST_SUITE_P(Suites, CompiledRecorded,

@@ -1,5 +1,6 @@
 // The reference evaluator against recorded operator calls, in f64, f32 and bf16, forward and backward.
 #include "Library.h"
+#include "RecordedSuite.h"
 #include "verify/RecordedCases.h"
 
 #include <iostream>
@@ -21,11 +22,7 @@ TEST_P(Recorded, ReferenceAgrees) {
       referenceOperation(library(), dtype == DType::F64 ? Precision::Wide : Precision::AsStated);
   CompareOptions options;
   options.slack = 1;
-  options.undecidedPart = 1; // ties and kinks are what many of these cases are about
-  for (RecordedCase& c : suite->cases) {
-    Status status = checkRecordedCase(c, dtype, reference, library(), options);
-    EXPECT_TRUE(status.ok()) << message(status);
-  }
+  expectSuiteAgrees(*suite, dtype, reference, library(), options);
   std::cout << suite->cases.size() << " cases, " << suite->skipped.size() << " operators not in the library\n";
 }
 

@@ -4,8 +4,7 @@
 //
 //   axes      n0 n1, each with a run-time extent; an axis is parallel, or folded by reductions
 //   operands  memory (inputs, outputs) or numbers (offset + sum index*stride, for iota and random streams); for every
-//   axis
-//             whether the operand moves along it, and along the vector axis whether by one element
+//             axis whether the operand moves along it, and along the vector axis whether by one element
 //   body      values in order; each varies along a set of axes and holds one element per point
 //   stores    which value goes to which output
 //

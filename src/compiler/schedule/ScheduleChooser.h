@@ -3,9 +3,10 @@
 //
 //   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + 2 temporaries <= vector registers
 //   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through
-//   the rest L2          a block of A, BM * BK elements, takes a quarter; panels of B and the accumulator stream past
-//   it exactness   the family of dot depends on operand types and target only; the key block of attention on nothing
-//   else either
+//               the rest
+//   L2          a block of A, BM * BK elements, takes an eighth; panels of B and the accumulator stream past it
+//   exactness   the family of dot depends on operand types, target and measured rates only; the key block of attention
+//               on nothing else either
 //
 // Threads: implementations are immutable; all functions may be called from any thread.
 #pragma once

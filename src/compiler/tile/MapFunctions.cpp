@@ -117,24 +117,28 @@ Value MapEmitter::powerOfIntegers() {
 }
 
 /// a - floor(a / d) * d, exactly: |a| is reduced by d * 2^k for falling k, each step an integer quotient of at most
-/// 2^51 and one fma in f64. Six steps cover the 2^277 that two f32 can be apart; an f64 operand takes the last step
-/// only, so it is exact while |a / d| < 2^52.
+/// 2^51 and one fma in f64. Six steps cover the 2^277 that two f32 can be apart, 43 the 2^2098 of two f64.
 Value MapEmitter::remainderOfFloats() {
-  constexpr int kStepBits = 50, kMostBits = 250;
+  constexpr int kStepBits = 50, kMostBits = 250, kMostWideBits = 2100;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Type f64 = vectorOf(b.getF64Type());
   bool wide = type() == f64;
   auto widen = [&](Value v) { return wide ? v : arith::ExtFOp::create(b, loc, f64, v).getResult(); };
   auto magnitude = [&](Value v) { return LLVM::FAbsOp::create(b, loc, v).getResult(); };
   Value a = widen(in[0]), d = widen(in[1]), none = constant(f64, 0);
   Value rest = magnitude(a), step = magnitude(d);
-  for (int shift = wide ? 0 : kMostBits; shift >= 0; shift -= kStepBits) {
-    Value scaled = arith::MulFOp::create(b, loc, step, constant(f64, std::ldexp(1.0, shift)));
-    Value quotient = LLVM::FFloorOp::create(b, loc, arith::DivFOp::create(b, loc, rest, scaled));
+  auto times = [&](Value v, int shift) {
+    return arith::MulFOp::create(b, loc, v, constant(f64, std::ldexp(1.0, shift))).getResult();
+  };
+  for (int shift = wide ? kMostWideBits : kMostBits; shift >= 0; shift -= kStepBits) {
+    Value scaled = times(times(step, shift / 2), shift - shift / 2); // 2^2100 is no f64
+    Value before = rest, quotient = LLVM::FFloorOp::create(b, loc, arith::DivFOp::create(b, loc, rest, scaled));
     rest = vector::FMAOp::create(b, loc, arith::NegFOp::create(b, loc, quotient), scaled, rest);
     rest = choose(cmpF(arith::CmpFPredicate::OLT, rest, none), arith::AddFOp::create(b, loc, rest, scaled), rest);
+    if (wide) rest = choose(cmpF(arith::CmpFPredicate::OEQ, scaled, constant(f64, kInfinity)), before, rest);
   }
-  Value infiniteDivisor = cmpF(arith::CmpFPredicate::OEQ, step, constant(f64, std::numeric_limits<double>::infinity()));
-  Value finite = cmpF(arith::CmpFPredicate::ONE, magnitude(a), constant(f64, std::numeric_limits<double>::infinity()));
+  Value infiniteDivisor = cmpF(arith::CmpFPredicate::OEQ, step, constant(f64, kInfinity));
+  Value finite = cmpF(arith::CmpFPredicate::ONE, magnitude(a), constant(f64, kInfinity));
   rest = choose(both(infiniteDivisor, finite), magnitude(a), rest); // 0 * infinity above
   Value isNegative = cmpF(arith::CmpFPredicate::OLT, a, none),
         divisorNegative = cmpF(arith::CmpFPredicate::OLT, d, none);

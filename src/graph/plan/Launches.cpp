@@ -1,5 +1,7 @@
 // Scheduling units.
 #include "graph/plan/Launches.h"
+
+#include "base/Log.h"
 #include <algorithm>
 
 namespace tegula {
@@ -40,6 +42,7 @@ StatusOr<LaunchList> scheduleUnits(const LayoutResult& layout, const TargetModel
   for (size_t u = 0; u < layout.units.size(); ++u) {
     const Unit& unit = layout.units[u];
     auto schedule = target.schedule(unit.group);
+    if (schedule.ok() && !schedule->reason.empty()) logDebug("plan: {}: {}", unit.group.label, schedule->reason);
     if (!schedule.ok()) return addContext(schedule.status(), fmt::format("no kernel computes `{}`", unit.group.label));
     int32_t firstTemporary = static_cast<int32_t>(list.storages.size());
     for (int64_t bytes : schedule->temporaryBytes)

@@ -9,14 +9,15 @@ namespace {
 
 // A processor whose caches are unknown is taken to have these.
 constexpr int64_t kAssumedL1Bytes = 32 << 10, kAssumedL2Bytes = 256 << 10;
-constexpr int64_t kTemporaries = 2;    // the broadcast left operand, and one to overlap it
-constexpr int64_t kStreamVectors = 2;  // NR in vectors of streaming kernels: their right operands may be narrow
-constexpr int64_t kMostRows = 12;      // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
-constexpr int64_t kStreamRows = 96;    // query block of streaming kernels, rounded to register kernels
-constexpr int64_t kStreamColumns = 64; // key block of streaming kernels: value-changing, so a constant
-constexpr int64_t kMostDepth = 512;    // beyond it the accumulators' traffic is negligible already
-constexpr int64_t kItemsPerThread = 2; // enough for balance, few enough that packing is not repeated much
-constexpr int64_t kMostColumns = 1024; // of a block: the left block is packed once for all of them
+constexpr int64_t kTemporaries = 2;     // the broadcast left operand, and one to overlap it
+constexpr int64_t kStreamVectors = 2;   // NR in vectors of streaming kernels: their right operands may be narrow
+constexpr int64_t kMostRows = 12;       // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
+constexpr int64_t kStreamRows = 96;     // query block of streaming kernels, rounded to register kernels
+constexpr int64_t kStreamColumns = 64;  // key block of streaming kernels: value-changing, so a constant
+constexpr int64_t kMostDepth = 128;     // beyond it the accumulators' traffic is negligible already (3%)
+constexpr int64_t kMostBlockRows = 512; // beyond it packing a panel is negligible beside using it (3%)
+constexpr int64_t kItemsPerThread = 2;  // enough for balance, few enough that packing is not repeated much
+constexpr int64_t kMostColumns = 1024;  // of a block: the left block is packed once for all of them
 
 int64_t cacheBytes(const Target& t, size_t level, int64_t assumed) {
   return level < t.caches.size() && t.caches[level].sizeBytes > 0 ? t.caches[level].sizeBytes : assumed;
@@ -127,8 +128,9 @@ private:
     int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
     depth = std::clamp<int64_t>(depth / 64 * 64, 64, kMostDepth);
     int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
-    // An eighth for the left block, an eighth for the panels; the accumulator passes through the rest.
-    int64_t rows = roundUp(std::max(l2 / 8 / (depth * bytes), s.registerRows), s.registerRows);
+    // A quarter for the left block; panels and the accumulator pass through the rest.
+    int64_t rows = std::clamp(l2 / 4 / (depth * bytes), s.registerRows, kMostBlockRows);
+    rows = roundUp(rows, s.registerRows);
     int64_t cols = roundDown(kMostColumns, s.registerColumns);
     s.tiles = {{k.grid[0].tunable, rows}, {k.grid[1].tunable, cols}, {k.tiles[0].tunable, depth}};
   }

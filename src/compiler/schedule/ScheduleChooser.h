@@ -4,7 +4,8 @@
 //   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + 2 temporaries <= vector registers
 //   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through
 //               the rest
-//   L2          a block of A, BM * BK elements, takes an eighth; panels of B and the accumulator stream past it
+//   L2          a block of A, BM * BK elements, takes at most a quarter; panels of B and the accumulator stream
+//               past it
 //   exactness   the family of dot depends on operand types, target and measured rates only; the key block of attention
 //               on nothing else either
 //

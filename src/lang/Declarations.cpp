@@ -178,7 +178,10 @@ private:
     d.attributes.push_back(std::move(a));
   }
 
-  bool attributeType(const Expr& e, AttributeType& t) {
+  /// `expected` names the types that may stand here.
+  bool attributeType(const Expr& e, AttributeType& t,
+                     const std::vector<std::string_view>& expected = {"Tensor", "int", "float", "bool", "str", "dtype",
+                                                                      "ints"}) {
     const Expr* p = &e;
     if (isOptionalUnion(*p)) t.optional = true, p = p->args[0].get();
     if (p->is(ExprKind::Index) && p->arg(0).isName("ints") && p->args.size() == 2 && p->arg(1).is(ExprKind::Int) &&
@@ -197,11 +200,13 @@ private:
           t.kind = kind;
           return true;
         }
-    report(DiagnosticId::UnknownType, p->span,
-           "this is not a type; expected Tensor[…], int, float, bool, str, dtype, ints or ints[n]{}",
-           p->is(ExprKind::Name)
-               ? didYouMean(p->name.text(), {"Tensor", "int", "float", "bool", "str", "dtype", "ints"})
-               : "");
+    const Expr& head = innermost(*p);
+    bool kernel = std::find(expected.begin(), expected.end(), kTunable.text()) != expected.end();
+    report(DiagnosticId::UnknownType, p->span, "{} is not a type; expected {}{}",
+           head.is(ExprKind::Name) ? fmt::format("'{}'", head.name.text()) : "this",
+           kernel ? "Tensor[…], Out[…], Tunable (a block size), int, float or bool"
+                  : "Tensor[…], int, float, bool, str, dtype, ints or ints[n]",
+           head.is(ExprKind::Name) ? didYouMean(head.name.text(), expected) : "");
     return false;
   }
 
@@ -447,8 +452,15 @@ private:
     KernelParam k;
     k.name = p.name;
     k.span = p.span;
-    if (p.kind != Parameter::Kind::Plain || p.defaultValue) {
-      report(DiagnosticId::KernelParameters, p.span, "a kernel's parameters are plain: no '*' and no defaults");
+    if (p.kind != Parameter::Kind::Plain) {
+      report(DiagnosticId::KernelParameters, p.span, "a kernel's parameters are plain: no '*'");
+      return;
+    }
+    if (p.defaultValue) {
+      report(DiagnosticId::KernelParameters, p.span,
+             "'{}' has a default; a kernel's parameters have none: the values of attributes come from the operator, "
+             "and block sizes, '{}: Tunable', from the schedule",
+             p.name.text(), p.name.text());
       return;
     }
     if (!p.annotation) {
@@ -471,7 +483,7 @@ private:
                "a kernel works on matrices; expected two dimensions, each a name or a number");
     } else {
       k.role = KernelParam::Role::Attribute;
-      if (!attributeType(*a, k.attribute)) return;
+      if (!attributeType(*a, k.attribute, {"Tensor", "Out", "Tunable", "int", "float", "bool"})) return;
     }
     d.params.push_back(std::move(k));
   }

@@ -63,5 +63,7 @@ private:
 /// Arithmetic of two constants or tensors, by Python's rules for numbers.
 StatusOr<Operand> applyBinary(Emitter&, Op, const Operand& a, const Operand& b);
 StatusOr<Operand> applyUnary(Emitter&, Op, const Operand& a);
+/// Arithmetic of two constants. Fails on division by zero and on integers that do not fit 64 bits.
+StatusOr<Operand> applyConstants(Op, const Operand& a, const Operand& b);
 
 } // namespace tegula::lang

@@ -108,30 +108,6 @@ bool sameConstant(const Operand& a, const Operand& b) {
   return a.v == b.v;
 }
 
-StatusOr<Operand> constants(Op op, const Operand& a, const Operand& b) {
-  if (op == Op::Equal || op == Op::NotEqual) return Operand(sameConstant(a, b) == (op == Op::Equal));
-  if (isComparison(op)) {
-    if (a.integer() && b.integer()) return Operand(compare(op, *a.integer(), *b.integer()));
-    if (a.isNumber() && b.isNumber()) return Operand(compare(op, a.number(), b.number()));
-    return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
-  }
-  if (op == Op::Add && a.sequence() && b.sequence()) {
-    Sequence q = *a.sequence();
-    q.insert(q.end(), b.sequence()->begin(), b.sequence()->end());
-    return Operand(std::move(q));
-  }
-  if (op == Op::Mul && a.sequence() && b.integer()) { // (0,) * n
-    if (*b.integer() < 0 || *b.integer() * static_cast<int64_t>(a.sequence()->size()) > 4096)
-      return invalid("a tuple repeated {} times", *b.integer());
-    Sequence q;
-    for (int64_t i = 0; i < *b.integer(); ++i) q.insert(q.end(), a.sequence()->begin(), a.sequence()->end());
-    return Operand(std::move(q));
-  }
-  if (a.integer() && b.integer() && op != Op::Div) return integers(op, *a.integer(), *b.integer());
-  if (a.isNumber() && b.isNumber()) return floats(op, a.number(), b.number());
-  return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
-}
-
 StatusOr<Operand> negated(Emitter& e, StatusOr<Value> v) {
   if (!v.ok()) return v.status();
   TG_ASSIGN_OR_RETURN(Value r, e.apply(kNot, {*v}));
@@ -177,9 +153,33 @@ StatusOr<Operand> logical(Emitter& e, Op op, const Operand& a, const Operand& b)
 
 } // namespace
 
+StatusOr<Operand> applyConstants(Op op, const Operand& a, const Operand& b) {
+  if (op == Op::Equal || op == Op::NotEqual) return Operand(sameConstant(a, b) == (op == Op::Equal));
+  if (isComparison(op)) {
+    if (a.integer() && b.integer()) return Operand(compare(op, *a.integer(), *b.integer()));
+    if (a.isNumber() && b.isNumber()) return Operand(compare(op, a.number(), b.number()));
+    return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
+  }
+  if (op == Op::Add && a.sequence() && b.sequence()) {
+    Sequence q = *a.sequence();
+    q.insert(q.end(), b.sequence()->begin(), b.sequence()->end());
+    return Operand(std::move(q));
+  }
+  if (op == Op::Mul && a.sequence() && b.integer()) { // (0,) * n
+    if (*b.integer() < 0 || *b.integer() * static_cast<int64_t>(a.sequence()->size()) > 4096)
+      return invalid("a tuple repeated {} times", *b.integer());
+    Sequence q;
+    for (int64_t i = 0; i < *b.integer(); ++i) q.insert(q.end(), a.sequence()->begin(), a.sequence()->end());
+    return Operand(std::move(q));
+  }
+  if (a.integer() && b.integer() && op != Op::Div) return integers(op, *a.integer(), *b.integer());
+  if (a.isNumber() && b.isNumber()) return floats(op, a.number(), b.number());
+  return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
+}
+
 StatusOr<Operand> applyBinary(Emitter& e, Op op, const Operand& a, const Operand& b) {
   if (op == Op::Is || op == Op::IsNot) return Operand((a.isNone() == b.isNone()) == (op == Op::Is));
-  if (!a.tensor() && !b.tensor()) return constants(op, a, b);
+  if (!a.tensor() && !b.tensor()) return applyConstants(op, a, b);
   for (const Operand* o : {&a, &b})
     if (!o->tensor() && !o->isNumber() && !o->boolean())
       return invalid("{} {} {} has no meaning; expected tensors or numbers", describe(a), spelling(op), describe(b));

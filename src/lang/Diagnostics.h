@@ -48,7 +48,9 @@ namespace tegula::lang {
   X(ShapeMismatch, "shape-mismatch") X(ResultMismatch, "result-mismatch")                                              \
   /* kernels */                                                                                                        \
   X(KernelGrid, "kernel-grid") X(KernelStatement, "kernel-statement") X(KernelFunction, "kernel-function")             \
-  X(TileIndex, "tile-index") X(TileShape, "tile-shape") X(StoreTarget, "store-target") X(OutputNotStored, "output-not-stored")
+  X(TileIndex, "tile-index") X(TileShape, "tile-shape") X(TileType, "tile-type")                           \
+  X(ConstantValue, "constant-value") X(StoreTarget, "store-target") X(StoreRace, "store-race")                         \
+  X(OutputNotStored, "output-not-stored")
 // clang-format on
 
 enum class DiagnosticId : uint8_t {

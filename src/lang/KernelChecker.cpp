@@ -1,52 +1,100 @@
-// The checker of tile kernels' bodies: tiles whose extents are known by name.
+// The checker of tile kernels' bodies: statements, and what every path through them does.
 // An axis of a tile is "1", a block (the tile of a range with that block size), or a whole dimension; elementwise
 // operations need equal axes or 1, a dot needs equal inner axes. So a kernel that is accepted cannot mix tiles of
-// different extents, whatever sizes a schedule chooses.
+// different extents, whatever sizes a schedule chooses. The steps of the grid run at once, so each stores tiles of its
+// own: every index of the grid stands in every store. KernelExpressions.h knows what expressions are.
 #include "lang/Declarations.h"
+#include "lang/KernelExpressions.h"
 #include "lang/Library.h"
-#include "lang/Scope.h"
 #include <algorithm>
-#include <map>
 
 namespace tegula::lang {
 
 namespace {
 
-/// What an expression is in a kernel.
-struct TileValue {
-  Kinds kinds = kind::Any; // Tile, Range, Int, Float, Bool, DType, None, or Any after an error
-  std::string row, column; // Tile: its axes; Range: row is the block, column the dimension
-  bool boolean = false;    // Tile of truth values
-  bool is(Kinds k) const { return kinds != kind::Any && kinds == k; }
-  bool isNumber() const { return kinds != kind::Any && (kinds & kind::Number) && !(kinds & ~kind::Number); }
-};
-
-TileValue tile(std::string row, std::string column, bool boolean = false) {
-  return {kind::Tile, std::move(row), std::move(column), boolean};
-}
-TileValue scalar(Kinds k) { return {k, "", "", false}; }
-
 class KernelChecker {
 public:
   KernelChecker(const KernelDecl& k, const OperatorDecl& op, Diagnostics& diagnostics)
-      : k_(k), op_(op), diagnostics_(diagnostics), scope_(diagnostics) {}
+      : k_(k), diagnostics_(diagnostics), op_(op), scope_(diagnostics), expressions_(k, op, scope_, diagnostics) {}
 
   void run() {
     size_t before = diagnostics_.size();
     checkKernelParameters(k_, op_, scope_, diagnostics_);
     if (diagnostics_.size() > before) return; // a body over wrong parameters has no meaning
     body();
-    if (diagnostics_.size() == before)
-      for (const KernelParam& p : k_.params)
-        if (p.role == KernelParam::Role::Output && !stored_.contains(p.name))
-          report(DiagnosticId::OutputNotStored, p.span,
-                 "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
+    if (diagnostics_.size() == before) everyOutputIsStored();
+    if (diagnostics_.size() == before) everyTunableIsABlock();
     scope_.reportUnused();
   }
 
 private:
+  /// What holds on one path, at one place.
+  struct Flow {
+    Scope::Names names;
+    KernelExpressions::Facts facts;
+    std::set<Symbol> stored; // outputs that are stored whole
+  };
+  /// A loop around a statement. Those of the grid have the first numbers.
+  struct Loop {
+    int id;
+    Symbol index;
+    std::string dimension, block;
+    bool cut = false; // with start or stop
+  };
+  /// A store that does not store its output whole on every path.
+  struct Partial {
+    Span at;
+    std::string why;
+  };
+
   template <typename... A> void report(DiagnosticId id, Span at, fmt::format_string<A...> text, A&&... args) {
     diagnostics_.report(id, at, text, std::forward<A>(args)...);
+  }
+
+  // ---- paths
+  Flow flow() const { return {scope_.snapshot(), expressions_.facts(), stored_}; }
+  void restore(Flow f) {
+    scope_.restore(std::move(f.names));
+    expressions_.restore(std::move(f.facts));
+    stored_ = std::move(f.stored);
+  }
+
+  void join(const std::vector<Flow>& ends) {
+    std::vector<Scope::Names> names;
+    std::vector<KernelExpressions::Facts> facts;
+    for (const Flow& f : ends) {
+      names.push_back(f.names);
+      facts.push_back(f.facts);
+    }
+    std::set<Symbol> stored;
+    for (const Flow& f : ends)
+      for (Symbol s : f.stored)
+        if (std::all_of(ends.begin(), ends.end(), [&](const Flow& g) { return g.stored.contains(s); }))
+          stored.insert(s);
+        else
+          partial_[s] = {lastStore_[s], "only on some paths; store it in every branch, or after the 'if'"};
+    restore({Scope::merge(names), KernelExpressions::merge(facts), std::move(stored)});
+  }
+
+  void everyOutputIsStored() {
+    for (const KernelParam& p : k_.params) {
+      if (p.role != KernelParam::Role::Output || stored_.contains(p.name)) continue;
+      if (auto it = partial_.find(p.name); it != partial_.end())
+        report(DiagnosticId::OutputNotStored, it->second.at, "the output '{}' is stored {}", p.name.text(),
+               it->second.why);
+      else
+        report(DiagnosticId::OutputNotStored, p.span,
+               "the output '{}' is never stored; expected {}[i, j] = … in the body", p.name.text(), p.name.text());
+    }
+  }
+
+  void everyTunableIsABlock() {
+    for (const KernelParam& p : k_.params)
+      if (p.role == KernelParam::Role::Tunable && !blocks_.contains(std::string(p.name.text())) && scope_.used(p.name))
+        report(DiagnosticId::TileIndex, p.span,
+               "'{}' is the block size of no loop, so no schedule can choose it; expected grid(M, {}, …) or "
+               "tiles(M, {})",
+               p.name.text(), p.name.text(), p.name.text());
   }
 
   // ---- the body
@@ -73,23 +121,37 @@ private:
       for (const ExprPtr& t : s.target->args) targets.push_back(t.get());
     else
       targets.push_back(s.target.get());
+    for (size_t i = 1; i < call.args.size(); ++i)
+      if (!call.keywords[i].empty()) {
+        report(DiagnosticId::UnknownArgument, call.arg(i).span,
+               "'grid' has no parameter '{}'; expected a dimension and a block size for each index",
+               call.keywords[i].text());
+        return;
+      }
     if (call.args.size() != 2 * targets.size() + 1) {
       report(DiagnosticId::KernelGrid, call.span,
              "grid has {} arguments for {} {}; expected a dimension and a block size for each", call.args.size() - 1,
              targets.size(), targets.size() == 1 ? "index" : "indices");
       return;
     }
-    for (size_t i = 0; i < targets.size(); ++i) range(*targets[i], call.arg(2 * i + 1), call.arg(2 * i + 2));
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const Expr &extent = call.arg(2 * i + 1), &size = call.arg(2 * i + 2);
+      Loop loop = range(*targets[i], extent, size);
+      for (const Loop& other : grid_)
+        if (other.dimension == loop.dimension)
+          report(DiagnosticId::KernelGrid, extent.span,
+                 "the grid runs over {} twice; expected one index for each dimension", loop.dimension);
+      grid_.push_back(std::move(loop));
+    }
     block(s.body);
   }
 
   /// Binds `target` as the index of tiles of `extent`, `size` long.
-  void range(const Expr& target, const Expr& extent, const Expr& size) {
-    if (!extent.is(ExprKind::Name) || !isDimension(extent.name)) {
+  Loop range(const Expr& target, const Expr& extent, const Expr& size) {
+    if (!extent.is(ExprKind::Name) || !expressions_.isDimension(extent.name))
       report(DiagnosticId::TileIndex, extent.span, "expected a dimension of an input here");
-    } else {
+    else
       scope_.use(extent);
-    }
     bool fits = size.is(ExprKind::Int) && size.intValue > 0;
     if (size.is(ExprKind::Name)) {
       scope_.use(size);
@@ -97,21 +159,19 @@ private:
       fits = p && p->role == KernelParam::Role::Tunable;
     }
     if (!fits) report(DiagnosticId::TileIndex, size.span, "expected a block size here: a Tunable or a number");
-    values_[target.name] = {kind::Range, formatAxis(size), formatAxis(extent), false};
+    if (k_.param(target.name) || expressions_.isDimension(target.name))
+      report(DiagnosticId::DuplicateParameter, target.span, "the index '{}' is also a {}; expected another name",
+             target.name.text(), k_.param(target.name) ? "parameter" : "dimension");
+    Loop loop{nextLoop_++, target.name, KernelExpressions::axisName(extent), KernelExpressions::axisName(size)};
+    blocks_.insert(loop.block);
+    TileValue v;
+    v.kinds = kind::Range;
+    v.row = loop.block;
+    v.column = loop.dimension;
+    v.loop = loop.id;
+    expressions_.set(target.name, std::move(v));
     scope_.set(target.name, target.span, {kind::Range});
-  }
-
-  bool isDimension(Symbol s) const {
-    for (const KernelParam& p : k_.params)
-      for (const Dim& d : p.tensor.dims)
-        if (d.kind == Dim::Kind::Symbol && d.name == s) return true;
-    return false;
-  }
-
-  static std::string formatAxis(const Expr& e) {
-    if (e.is(ExprKind::Name)) return std::string(e.name.text());
-    if (e.is(ExprKind::Int)) return std::to_string(e.intValue);
-    return "?";
+    return loop;
   }
 
   void block(const Block& b) {
@@ -122,16 +182,16 @@ private:
     switch (s.kind) {
     case StmtKind::Assign:
       if (s.target->is(ExprKind::Name))
-        assign(*s.target, expression(*s.value));
+        assign(*s.target, expressions_.value(*s.value));
       else if (s.target->is(ExprKind::Index))
         store(s);
       else
-        report(DiagnosticId::KernelStatement, s.target->span,
-               "several names cannot be set at once in a kernel; write one statement for each");
+        severalNames(s);
       return;
     case StmtKind::AugAssign: {
-      TileValue a = expression(*s.target), b = expression(*s.value);
-      assign(*s.target, elementwise(s.op, a, b, s.span));
+      if (k_.param(s.target->name)) return assign(*s.target, {});
+      TileValue a = expressions_.value(*s.target), b = expressions_.value(*s.value);
+      assign(*s.target, expressions_.operate(s.op, a, b, s.span));
       return;
     }
     case StmtKind::If:
@@ -143,7 +203,7 @@ private:
     case StmtKind::Pass:
       return;
     case StmtKind::Expr:
-      expression(*s.value);
+      expressions_.value(*s.value);
       report(DiagnosticId::NoEffect, s.span, "this value is not used; expected an assignment or a store");
       return;
     case StmtKind::Return:
@@ -155,107 +215,134 @@ private:
            s.kind == StmtKind::Return ? "return" : "assert");
   }
 
-  void assign(const Expr& target, TileValue v) {
-    if (const KernelParam* p = k_.param(target.name)) {
-      report(DiagnosticId::StoreTarget, target.span, "the parameter '{}' cannot be set{}", target.name.text(),
-             p->role == KernelParam::Role::Output ? fmt::format("; store a tile: {}[i, j] = …", target.name.text())
-                                                  : "");
-      return;
+  /// a, b = …: refused; the names are known from here on, so that one mistake is said once.
+  void severalNames(const Stmt& s) {
+    report(DiagnosticId::KernelStatement, s.target->span,
+           "several names cannot be set at once in a kernel; write one statement for each");
+    const Expr& v = *s.value;
+    if (v.is(ExprKind::Tuple))
+      for (const ExprPtr& a : v.args) expressions_.value(*a);
+    else
+      expressions_.value(v);
+    for (const ExprPtr& t : s.target->args) {
+      if (k_.param(t->name)) continue;
+      expressions_.set(t->name, {});
+      scope_.set(t->name, t->span, {});
     }
-    if (v.kinds != kind::Any && v.kinds & (kind::String | kind::None | kind::Tensor)) {
-      report(DiagnosticId::OperandType, target.span, "'{}' becomes {}; a name of a kernel holds a tile or a number",
-             target.name.text(), describeKinds(v.kinds));
-      v = {};
-    }
-    auto it = values_.find(target.name);
-    bool both = it != values_.end() && it->second.is(kind::Tile) && v.is(kind::Tile);
-    if (both && (it->second.row != v.row || it->second.column != v.column))
-      report(DiagnosticId::TileShape, target.span, "'{}' was a tile {} and becomes {}; a name keeps its shape",
-             target.name.text(), shape(it->second), shape(v));
-    if (it != values_.end() && it->second.kinds != v.kinds && it->second.kinds != kind::Any && v.kinds != kind::Any &&
-        !(it->second.isNumber() && v.isNumber()))
-      report(DiagnosticId::OperandType, target.span, "'{}' was {} and becomes {}; a name keeps its kind",
-             target.name.text(), describeKinds(it->second.kinds), describeKinds(v.kinds));
-    values_[target.name] = v;
-    scope_.set(target.name, target.span, {v.kinds});
   }
 
-  static std::string shape(const TileValue& v) { return fmt::format("[{}, {}]", v.row, v.column); }
+  void assign(const Expr& target, TileValue v) {
+    std::string_view name = target.name.text();
+    if (const KernelParam* p = k_.param(target.name)) {
+      report(DiagnosticId::StoreTarget, target.span, "the parameter '{}' cannot be set{}", name,
+             p->role == KernelParam::Role::Output ? fmt::format("; store a tile: {}[i, j] = …", name) : "");
+      return;
+    }
+    if (expressions_.isDimension(target.name)) {
+      report(DiagnosticId::StoreTarget, target.span, "the dimension '{}' cannot be set; expected another name", name);
+      return;
+    }
+    if (!v.failed() && v.kinds & (kind::String | kind::None | kind::Tensor | kind::DType)) {
+      report(DiagnosticId::OperandType, target.span, "'{}' becomes {}; a name of a kernel holds a tile or a number",
+             name, describeKinds(v.kinds));
+      v = {};
+    }
+    if (const TileValue* old = expressions_.find(target.name)) keepsItsType(target, *old, v);
+    scope_.set(target.name, target.span, {v.kinds});
+    expressions_.set(target.name, std::move(v));
+  }
 
+  void keepsItsType(const Expr& target, const TileValue& old, const TileValue& v) {
+    if (old.failed() || v.failed()) return;
+    std::string_view name = target.name.text();
+    if (old.isTile() && v.isTile()) {
+      if (old.row != v.row || old.column != v.column)
+        report(DiagnosticId::TileShape, target.span, "'{}' was a tile {} and becomes {}; a name keeps its shape", name,
+               shapeOf(old), shapeOf(v));
+      else if (elementsDiffer(old, v))
+        report(DiagnosticId::TileType, target.span, "'{}' was {} and becomes {}; a name keeps its element type", name,
+               describe(old), describe(v));
+      return;
+    }
+    bool numbers = old.isNumber() && v.isNumber() && !carried_.contains(target.name);
+    if (old.kinds != v.kinds && !numbers)
+      report(DiagnosticId::OperandType, target.span, "'{}' was {} and becomes {}; a name keeps its kind", name,
+             describeKinds(old.kinds), describeKinds(v.kinds));
+  }
+
+  // ---- stores
   void store(const Stmt& s) {
     const Expr& base = s.target->arg(0);
     const KernelParam* p = k_.param(base.name);
-    TileValue v = expression(*s.value);
+    TileValue v = expressions_.value(*s.value);
     if (!p || p->role != KernelParam::Role::Output) {
       report(DiagnosticId::StoreTarget, base.span, "'{}' is not an output; only a parameter of type Out can be stored",
              base.name.text());
       return;
     }
     scope_.markUsed(p->name);
-    stored_[p->name] = true;
-    TileValue place = access(*p, *s.target);
-    if (place.kinds == kind::Any || v.kinds == kind::Any) return;
-    if (!v.is(kind::Tile))
+    std::vector<int> indices;
+    TileValue place = expressions_.access(*p, *s.target, &indices);
+    if (place.failed()) return;
+    ownTile(*p, s.target->span, indices);
+    reached(*p, s.target->span, indices);
+    if (v.failed()) return;
+    if (!v.isTile())
       report(DiagnosticId::TileShape, s.value->span, "{} is stored; expected a tile {}", describeKinds(v.kinds),
-             shape(place));
+             shapeOf(place));
     else if (v.row != place.row || v.column != place.column)
-      report(DiagnosticId::TileShape, s.value->span, "a tile {} is stored to {}; expected {}", shape(v), p->name.text(),
-             shape(place));
+      report(DiagnosticId::TileShape, s.value->span, "a tile {} is stored to {}; expected {}", shapeOf(v),
+             p->name.text(), shapeOf(place));
+    else if (v.elements == Elements::Truth && elementsDiffer(v, place))
+      report(DiagnosticId::TileType, s.value->span, "{} is stored to {}, {}; cast it: cast(t, {}.dtype)", describe(v),
+             p->name.text(), describe(place), p->name.text());
   }
 
-  /// The tile that p[index, index] names.
-  TileValue access(const KernelParam& p, const Expr& e) {
-    if (e.args.size() != 3) {
-      report(DiagnosticId::TileIndex, e.span, "{} {}; expected two, one for each axis of '{}'", e.args.size() - 1,
-             e.args.size() == 2 ? "index" : "indices", p.name.text());
-      return {};
+  /// The steps of the grid run at once: two that store one tile are a race.
+  void ownTile(const KernelParam& p, Span at, const std::vector<int>& indices) {
+    for (const Loop& g : grid_) {
+      if (std::find(indices.begin(), indices.end(), g.id) != indices.end()) continue;
+      bool axis = std::any_of(p.tensor.dims.begin(), p.tensor.dims.end(), [&](const Dim& d) {
+        return d.kind == Dim::Kind::Symbol && d.name.text() == g.dimension;
+      });
+      report(DiagnosticId::StoreRace, at, "every step of {} stores the same tile of {}; {}store at {}", g.index.text(),
+             p.name.text(), axis ? "" : fmt::format("loop over tiles({}, {}) inside, or ", g.dimension, g.block),
+             g.index.text());
+      return;
     }
-    std::string axes[2];
-    for (int a = 0; a < 2; ++a) {
-      const Expr& i = e.arg(a + 1);
-      std::string dim = p.tensor.dims[a].kind == Dim::Kind::Constant ? std::to_string(p.tensor.dims[a].value)
-                                                                     : std::string(p.tensor.dims[a].name.text());
-      if (i.is(ExprKind::Slice) && !i.args[0] && !i.args[1] && !i.args[2]) {
-        axes[a] = dim;
-        continue;
-      }
-      TileValue v = expression(i);
-      if (v.kinds == kind::Any) return {};
-      if (!v.is(kind::Range)) {
-        report(DiagnosticId::TileIndex, i.span, "{} indexes a tile; expected the index of a tile loop, or ':'",
-               describeKinds(v.kinds));
-        return {};
-      }
-      if (v.column != dim) {
-        report(DiagnosticId::TileIndex, i.span, "this index runs over {} but axis {} of '{}' is {}", v.column, a,
-               p.name.text(), dim);
-        return {};
-      }
-      axes[a] = v.row;
-    }
-    return tile(axes[0], axes[1], p.tensor.dtype.kind == DTypeRule::Kind::Fixed && p.tensor.dtype.dtype == DType::Bool);
   }
 
+  /// Whether the store happens, to all of the output that belongs to a step of the grid.
+  void reached(const KernelParam& p, Span at, const std::vector<int>& indices) {
+    lastStore_[p.name] = at;
+    for (const Loop& l : loops_) {
+      bool indexed = std::find(indices.begin(), indices.end(), l.id) != indices.end();
+      if (indexed && !l.cut) continue;
+      partial_[p.name] = {
+          at, indexed ? fmt::format("only where start and stop of the loop over {} reach; store the "
+                                    "rest of it before that loop",
+                                    l.dimension)
+                      : fmt::format("in a loop over {} that may have no step; store it after the loop", l.dimension)};
+      return;
+    }
+    stored_.insert(p.name);
+  }
+
+  // ---- branches and loops
   void ifStatement(const Stmt& s) {
-    std::vector<Scope::Names> ends;
+    std::vector<Flow> ends;
     for (const Stmt::Branch& b : s.branches) {
-      condition(*b.condition);
-      Scope::Names before = scope_.snapshot();
+      expressions_.condition(*b.condition);
+      Flow before = flow();
+      expressions_.assume(*b.condition, true);
       block(b.body);
-      ends.push_back(scope_.snapshot());
-      scope_.restore(before);
+      ends.push_back(flow());
+      restore(std::move(before));
+      expressions_.assume(*b.condition, false);
     }
     block(s.orElse);
-    ends.push_back(scope_.snapshot());
-    scope_.restore(Scope::merge(ends));
-  }
-
-  void condition(const Expr& e) {
-    TileValue v = expression(e);
-    if (!(v.kinds & (kind::Bool | kind::Int)) || v.is(kind::Tile))
-      report(DiagnosticId::ConditionType, e.span,
-             "a condition is {}; expected a constant: attributes and presence of inputs{}", describeKinds(v.kinds),
-             v.is(kind::Tile) ? " (where(c, a, b) chooses by element)" : "");
+    ends.push_back(flow());
+    join(ends);
   }
 
   void tiles(const Stmt& s) {
@@ -280,301 +367,100 @@ private:
                call.keywords[i].text());
         continue;
       }
-      TileValue v = expression(call.arg(i));
-      if (!(v.kinds & kind::Int) || v.is(kind::Tile))
+      TileValue v = expressions_.value(call.arg(i));
+      if (!v.failed() && !v.is(kind::Int))
         report(DiagnosticId::ArgumentType, call.arg(i).span, "'{}' of 'tiles' is {}; expected an integer",
-               call.keywords[i].text(), describeKinds(v.kinds));
+               call.keywords[i].text(), describe(v));
     }
     if (positional != 2) {
       report(DiagnosticId::ArgumentCount, call.span, "'tiles' takes a dimension and a block size, found {} arguments",
              positional);
       return;
     }
-    Scope::Names before = scope_.snapshot();
-    range(*s.target, call.arg(1), call.arg(2));
+    tilesBody(s, positional + 1 < call.args.size());
+  }
+
+  void tilesBody(const Stmt& s, bool cut) {
+    const Expr& call = *s.value;
+    std::optional<TileValue> shadowed;
+    if (const TileValue* v = expressions_.find(s.target->name)) shadowed = *v;
+    if (shadowed && shadowed->is(kind::Range) && isOpen(shadowed->loop))
+      report(DiagnosticId::DuplicateParameter, s.target->span,
+             "'{}' is also the index of a loop around this one; expected another name", s.target->name.text());
+    if (shadowed && !shadowed->failed() && !shadowed->is(kind::Range))
+      report(DiagnosticId::OperandType, s.target->span, "'{}' was {} and becomes {}; a name keeps its kind",
+             s.target->name.text(), describe(*shadowed), describeKinds(kind::Range));
+    std::set<Symbol> outer = carried_;
+    carry(s.body);
+    Flow before = flow();
+    Loop loop = range(*s.target, call.arg(1), call.arg(2));
+    loop.cut = cut;
+    auto [known, added] = blockOf_.emplace(loop.dimension, loop.block);
+    if (!added && known->second != loop.block)
+      report(DiagnosticId::TileIndex, call.arg(2).span,
+             "{} is cut by {} here and by {} in another loop; expected one block size for a dimension", loop.dimension,
+             loop.block, known->second);
+    loops_.push_back(loop);
     block(s.body);
-    scope_.restore(Scope::merge({before, scope_.snapshot()}));
+    loops_.pop_back();
+    Flow after = flow();
+    std::set<Symbol> stored = after.stored; // a store that the loop may not reach was not counted
+    join({std::move(before), std::move(after)});
+    stored_ = std::move(stored);
+    carried_ = std::move(outer);
+    if (shadowed)
+      expressions_.set(s.target->name, *std::move(shadowed));
+    else
+      expressions_.unset(s.target->name);
   }
 
-  // ---- expressions
-  TileValue expression(const Expr& e) {
-    switch (e.kind) {
-    case ExprKind::Name:
-      return name(e);
-    case ExprKind::Int:
-      return scalar(kind::Int);
-    case ExprKind::Float:
-      return scalar(kind::Float);
-    case ExprKind::Bool:
-      return scalar(kind::Bool);
-    case ExprKind::String:
-      return scalar(kind::String);
-    case ExprKind::None:
-      return scalar(kind::None);
-    case ExprKind::Unary: {
-      TileValue v = expression(e.arg(0));
-      if (e.op == Op::Not) {
-        if (v.is(kind::Tile)) report(DiagnosticId::OperandType, e.span, "'not' of a tile; '~' negates each element");
-        return scalar(kind::Bool);
-      }
-      if (v.kinds != kind::Any && !v.is(kind::Tile) && !v.isNumber()) {
-        report(DiagnosticId::OperandType, e.span, "'{}' of {}", spelling(e.op), describeKinds(v.kinds));
-        return {};
-      }
-      return v;
-    }
-    case ExprKind::Binary:
-      return binary(e);
-    case ExprKind::Conditional: {
-      condition(e.arg(1));
-      TileValue a = expression(e.arg(0)), b = expression(e.arg(2));
-      if (a.is(kind::Tile) && b.is(kind::Tile) && (a.row != b.row || a.column != b.column))
-        report(DiagnosticId::TileShape, e.span, "the two sides are tiles {} and {}; expected one shape", shape(a),
-               shape(b));
-      return a;
-    }
-    case ExprKind::Call:
-      return call(e);
-    case ExprKind::Index:
-      return load(e);
-    case ExprKind::Member:
-      return member(e);
-    default:
-      break;
-    }
-    report(DiagnosticId::KernelStatement, e.span,
-           "this cannot stand in a kernel; expected tiles, numbers and functions of them");
-    return {};
+  bool isOpen(int loop) const {
+    auto is = [&](const Loop& l) { return l.id == loop; };
+    return std::any_of(grid_.begin(), grid_.end(), is) || std::any_of(loops_.begin(), loops_.end(), is);
   }
 
-  TileValue name(const Expr& e) {
-    const NameState* s = scope_.use(e);
-    if (!s) return {};
-    auto it = values_.find(e.name);
-    if (it != values_.end()) return it->second;
-    return scalar(s->kinds);
+  /// Names that are set before a loop and again in it go from step to step: tiles, and integers, which are constants no
+  /// more.
+  void carry(const Block& b) {
+    for (const StmtPtr& s : b) {
+      bool assigns = s->kind == StmtKind::Assign || s->kind == StmtKind::AugAssign;
+      if (assigns && s->target->is(ExprKind::Name)) carry(*s->target);
+      for (const Stmt::Branch& branch : s->branches) carry(branch.body);
+      carry(s->orElse);
+      carry(s->body);
+    }
   }
 
-  TileValue load(const Expr& e) {
-    const Expr& base = e.arg(0);
-    const KernelParam* p = base.is(ExprKind::Name) ? k_.param(base.name) : nullptr;
-    if (!p || p->role != KernelParam::Role::Input) {
-      bool out = p && p->role == KernelParam::Role::Output;
-      if (base.is(ExprKind::Name) && !p) scope_.use(base);
-      report(out ? DiagnosticId::StoreTarget : DiagnosticId::TileIndex, base.span, "{}",
-             out ? "outputs cannot be read; keep the tile in a name" : "only inputs can be indexed");
-      return {};
+  void carry(const Expr& target) {
+    const TileValue* v = expressions_.find(target.name);
+    if (!v || v->failed() || !scope_.always(target.name)) return;
+    bool first = carried_.insert(target.name).second;
+    if (v->is(kind::Int)) {
+      TileValue carried = *v;
+      carried.runtime = fmt::format("'{}', which a loop changes,", target.name.text());
+      carried.constant.reset();
+      expressions_.set(target.name, std::move(carried));
+    } else if (!v->isTile() && first) {
+      report(DiagnosticId::OperandType, target.span,
+             "'{}' is {} before this loop and set again in it; a loop carries tiles and integers: expected full(1, 1, "
+             "{}, f32)",
+             target.name.text(), describe(*v), target.name.text());
     }
-    scope_.use(base);
-    return access(*p, e);
-  }
-
-  TileValue member(const Expr& e) {
-    const Expr& base = e.arg(0);
-    if (base.is(ExprKind::Name)) {
-      const KernelParam* p = k_.param(base.name);
-      bool tensor = p && (p->role == KernelParam::Role::Input || p->role == KernelParam::Role::Output);
-      if (tensor && e.name == Symbol("dtype")) {
-        scope_.use(base);
-        return scalar(kind::DType);
-      }
-    }
-    TileValue v = expression(base);
-    if (v.is(kind::Range) && (e.name == Symbol("start") || e.name == Symbol("stop"))) return scalar(kind::Int);
-    report(DiagnosticId::UnknownMember, e.span, "no '{}' here; an index has start and stop, an input has dtype",
-           e.name.text());
-    return {};
-  }
-
-  TileValue binary(const Expr& e) {
-    TileValue a = expression(e.arg(0)), b = expression(e.arg(1));
-    if (e.op == Op::Is || e.op == Op::IsNot || e.op == Op::And || e.op == Op::Or) return scalar(kind::Bool);
-    return elementwise(e.op, a, b, e.span);
-  }
-
-  static bool isComparison(Op op) { return op >= Op::Less && op <= Op::NotEqual; }
-
-  TileValue elementwise(Op op, const TileValue& a, const TileValue& b, Span at) {
-    if (a.kinds == kind::Any || b.kinds == kind::Any) return {};
-    if (op == Op::MatMul) {
-      report(DiagnosticId::OperandType, at, "'@' in a kernel; dot(a, b) multiplies tiles");
-      return {};
-    }
-    bool compared = isComparison(op);
-    if (a.is(kind::Tile) || b.is(kind::Tile)) {
-      bool fits = (a.is(kind::Tile) || a.isNumber()) && (b.is(kind::Tile) || b.isNumber());
-      if (!fits) {
-        report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op),
-               describeKinds(b.kinds));
-        return {};
-      }
-      TileValue v = broadcast(a, b, at);
-      v.boolean = compared || (a.boolean && b.boolean);
-      return v;
-    }
-    if (compared) return scalar(kind::Bool);
-    if (!a.isNumber() || !b.isNumber()) {
-      report(DiagnosticId::OperandType, at, "{} {} {} has no meaning", describeKinds(a.kinds), spelling(op),
-             describeKinds(b.kinds));
-      return {};
-    }
-    return scalar(op == Op::Div || ((a.kinds | b.kinds) & kind::Float) ? kind::Float : kind::Int);
-  }
-
-  TileValue broadcast(const TileValue& a, const TileValue& b, Span at) {
-    if (!a.is(kind::Tile)) return tile(b.row, b.column);
-    if (!b.is(kind::Tile)) return tile(a.row, a.column);
-    auto axis = [](const std::string& x, const std::string& y) {
-      return x == y || y == "1" ? x : x == "1" ? y : std::string();
-    };
-    TileValue v = tile(axis(a.row, b.row), axis(a.column, b.column));
-    if (!v.row.empty() && !v.column.empty()) return v;
-    report(DiagnosticId::TileShape, at, "tiles {} and {} do not fit; each axis must be equal or 1", shape(a), shape(b));
-    return {};
-  }
-
-  // ---- functions
-  TileValue call(const Expr& e) {
-    static const std::string_view kUnary[] = {"exp", "log", "sqrt", "rsqrt", "tanh",
-                                              "erf", "abs", "sin",  "cos",   "floor"};
-    Symbol f = e.callee();
-    std::string_view n = f.text();
-    auto has = [&](size_t count) {
-      if (e.args.size() == count + 1) return true;
-      report(DiagnosticId::ArgumentCount, e.span, "'{}' takes {} {} in a kernel, found {}", n, count,
-             count == 1 ? "argument" : "arguments", e.args.size() - 1);
-      return false;
-    };
-    if (n == "zeros" || n == "full") return make(e, n == "full");
-    if (n == "dot") return has(2) ? dot(e) : TileValue();
-    if (n == "where") return has(3) ? where(e) : TileValue();
-    if (n == "sum" || ((n == "max" || n == "min") && e.keyword("axis"))) return reduce(e);
-    if (n == "max" || n == "min" || n == "maximum" || n == "minimum") {
-      if (!has(2)) return {};
-      return elementwise(Op::Add, expression(e.arg(1)), expression(e.arg(2)), e.span);
-    }
-    if (n == "cast") {
-      if (!has(2)) return {};
-      TileValue v = expression(e.arg(1)), d = expression(e.arg(2));
-      if (d.kinds != kind::Any && !d.is(kind::DType))
-        report(DiagnosticId::ArgumentType, e.arg(2).span, "'dtype' of 'cast' is {}; expected an element type",
-               describeKinds(d.kinds));
-      v.boolean = false;
-      return requireTile(v, e.arg(1));
-    }
-    if (n == "transpose") {
-      if (!has(1)) return {};
-      TileValue v = requireTile(expression(e.arg(1)), e.arg(1));
-      std::swap(v.row, v.column);
-      return v;
-    }
-    if (n == "rows" || n == "cols") {
-      if (!has(1)) return {};
-      TileValue v = expression(e.arg(1));
-      if (v.kinds != kind::Any && !v.is(kind::Range)) {
-        report(DiagnosticId::ArgumentType, e.arg(1).span, "'{}' takes the index of a tile loop, found {}", n,
-               describeKinds(v.kinds));
-        return {};
-      }
-      return n == "rows" ? tile(v.row, "1") : tile("1", v.row);
-    }
-    if (std::find(std::begin(kUnary), std::end(kUnary), n) != std::end(kUnary)) {
-      if (!has(1)) return {};
-      TileValue v = expression(e.arg(1));
-      return v.isNumber() ? scalar(kind::Float) : requireTile(v, e.arg(1));
-    }
-    std::vector<std::string_view> names(std::begin(kUnary), std::end(kUnary));
-    for (std::string_view s : {"zeros", "full", "dot", "where", "sum", "max", "min", "maximum", "minimum", "cast",
-                               "transpose", "rows", "cols"})
-      names.push_back(s);
-    std::string near = didYouMean(n, names);
-    report(DiagnosticId::KernelFunction, e.arg(0).span, "'{}' is not a function of tiles{}", n,
-           near.empty() ? "; spec/tile-language.md lists them" : near);
-    for (size_t i = 1; i < e.args.size(); ++i) expression(e.arg(i));
-    return {};
-  }
-
-  TileValue requireTile(TileValue v, const Expr& at) {
-    if (v.kinds == kind::Any || v.is(kind::Tile)) return v;
-    report(DiagnosticId::ArgumentType, at.span, "{} is given; expected a tile", describeKinds(v.kinds));
-    return {};
-  }
-
-  /// zeros(rows, columns, dtype), full(rows, columns, value, dtype).
-  TileValue make(const Expr& e, bool value) {
-    if (e.args.size() != (value ? 5u : 4u)) {
-      report(DiagnosticId::ArgumentCount, e.span, "expected {}, found {} arguments",
-             value ? "full(rows, columns, value, dtype)" : "zeros(rows, columns, dtype)", e.args.size() - 1);
-      return {};
-    }
-    std::string axes[2];
-    for (int a = 0; a < 2; ++a) {
-      const Expr& x = e.arg(a + 1);
-      bool fits = x.is(ExprKind::Int) && x.intValue == 1;
-      if (x.is(ExprKind::Name)) {
-        scope_.use(x);
-        const KernelParam* p = k_.param(x.name);
-        fits = isDimension(x.name) || (p && p->role == KernelParam::Role::Tunable);
-      }
-      if (!fits)
-        report(DiagnosticId::TileShape, x.span, "expected an extent of a tile: a block size, a dimension or 1");
-      axes[a] = formatAxis(x);
-    }
-    if (value && !expression(e.arg(3)).isNumber())
-      report(DiagnosticId::ArgumentType, e.arg(3).span, "the value of 'full' must be a number");
-    const Expr& d = e.args.back() ? *e.args.back() : e;
-    if (!expression(d).is(kind::DType))
-      report(DiagnosticId::ArgumentType, d.span, "the element type is missing; expected f32 or x.dtype");
-    return tile(axes[0], axes[1]);
-  }
-
-  TileValue dot(const Expr& e) {
-    TileValue a = requireTile(expression(e.arg(1)), e.arg(1)), b = requireTile(expression(e.arg(2)), e.arg(2));
-    if (a.kinds == kind::Any || b.kinds == kind::Any) return {};
-    if (a.column != b.row) {
-      report(DiagnosticId::TileShape, e.span, "dot of {} and {}: the inner axes differ, {} and {}", shape(a), shape(b),
-             a.column, b.row);
-      return {};
-    }
-    return tile(a.row, b.column);
-  }
-
-  TileValue where(const Expr& e) {
-    TileValue c = requireTile(expression(e.arg(1)), e.arg(1)), a = expression(e.arg(2)), b = expression(e.arg(3));
-    if (c.is(kind::Tile) && !c.boolean)
-      report(DiagnosticId::ArgumentType, e.arg(1).span,
-             "the condition of 'where' is not a comparison; expected a tile of truth values");
-    if (c.kinds == kind::Any || a.kinds == kind::Any || b.kinds == kind::Any) return {};
-    TileValue v = elementwise(Op::Add, a, b, e.span);
-    if (v.kinds == kind::Any) return {};
-    return broadcast(c, v, e.span);
-  }
-
-  /// sum(t, axis=1, keepdim=True): tiles keep two axes.
-  TileValue reduce(const Expr& e) {
-    const Expr *axis = e.keyword("axis"), *keep = e.keyword("keepdim");
-    if (e.args.size() < 2 || !e.keywords[1].empty()) {
-      report(DiagnosticId::ArgumentCount, e.span, "expected a tile as the first argument");
-      return {};
-    }
-    TileValue v = requireTile(expression(e.arg(1)), e.arg(1));
-    bool fits = e.args.size() == 4 && axis && axis->is(ExprKind::Int) && axis->intValue >= 0 && axis->intValue <= 1 &&
-                keep && keep->is(ExprKind::Bool) && keep->intValue;
-    if (!fits) {
-      report(DiagnosticId::ArgumentType, e.span, "expected {}(t, axis=0 or 1, keepdim=True): tiles keep two axes",
-             e.callee().text());
-      return {};
-    }
-    if (v.is(kind::Tile)) (axis->intValue == 0 ? v.row : v.column) = "1";
-    return v;
   }
 
   const KernelDecl& k_;
-  const OperatorDecl& op_;
   Diagnostics& diagnostics_;
+  const OperatorDecl& op_;
   Scope scope_;
-  std::map<Symbol, TileValue> values_;
-  std::map<Symbol, bool> stored_;
+  KernelExpressions expressions_;
+  std::vector<Loop> grid_, loops_;
+  int nextLoop_ = 0;
+  std::map<std::string, std::string> blockOf_; // of loops over tiles: the block size of each dimension
+  std::set<std::string> blocks_;               // block sizes of loops
+  std::set<Symbol> carried_;                   // names that a loop around this place carries
+  std::set<Symbol> stored_;
+  std::map<Symbol, Span> lastStore_;
+  std::map<Symbol, Partial> partial_;
 };
 
 } // namespace

@@ -26,7 +26,16 @@ public:
   /// A use: reports unknown and maybe-undefined names. Null when unknown.
   const NameState* use(const Expr& name);
   bool has(Symbol name) const { return names_.contains(name); }
+  /// Whether every path that leads here sets it.
+  bool always(Symbol name) const {
+    auto it = names_.find(name);
+    return it != names_.end() && it->second.always;
+  }
   void markUsed(Symbol name) { used_[name] = true; }
+  bool used(Symbol name) const {
+    auto it = used_.find(name);
+    return it != used_.end() && it->second;
+  }
 
   // Branches: every path starts from the same names and they are merged after it.
   using Names = std::map<Symbol, NameState>;

@@ -1,4 +1,5 @@
-// Every command that the README shows does what it says: they are read from it and run, training with a few steps.
+// Every command of tegula that the README shows does what it says: they are read from it and run, training with a few
+// steps. Of ./dev's verbs (setting up, building, minutes of training) it is tested that they exist and stop at a failure.
 #include "../data/TemporaryFolder.h"
 #include <cstdlib>
 #include <gmock/gmock.h>
@@ -114,6 +115,19 @@ TEST_F(Readme, CommandsOfDevExist) {
   }
 }
 
+TEST(Dev, VerbsStopAtTheFirstFailure) {
+  for (const auto& verb : std::filesystem::directory_iterator(TEGULA_SOURCE_DIR "/scripts/dev")) {
+    auto text = readFile(verb.path().string());
+    ASSERT_TRUE(text.ok());
+    EXPECT_THAT(*text, testing::AnyOf(HasSubstr("\nsource scripts/common.sh\n"), HasSubstr("\nset -euo pipefail\n")))
+        << verb.path();
+  }
+  std::string script = TEGULA_SOURCE_DIR "/scripts/common.sh";
+  Result failed = shell("bash -c 'cd " TEGULA_SOURCE_DIR "; source " + script + "; false; echo reached'");
+  EXPECT_NE(failed.exitCode, 0);
+  EXPECT_EQ(failed.output, "");
+}
+
 TEST(Bench, ProgramsAreWhereDevLooksForThem) {
   if (!TEGULA_HAS_BENCH) GTEST_SKIP() << "the benchmarks are not built here; configure with -DTEGULA_BENCH=ON";
   Result gemm = shell(TEGULA_BINARY_DIR "/bench/bench_gemm 64 48 32 2");
@@ -122,6 +136,11 @@ TEST(Bench, ProgramsAreWhereDevLooksForThem) {
   Result record = shell(TEGULA_BINARY_DIR "/bench/bench_record 100");
   EXPECT_EQ(record.exitCode, 0) << record.output;
   EXPECT_THAT(record.output, HasSubstr("ns a node"));
+  Result step =
+      shell(TEGULA_BINARY_DIR "/bench/bench_step " TEGULA_SOURCE_DIR "/examples/small.toml --set model.dim=32 "
+                              "--set model.n_layers=1 --set training.local_batch_size=1 2");
+  EXPECT_EQ(step.exitCode, 0) << step.output;
+  EXPECT_THAT(step.output, HasSubstr("matrix products at peak"));
 }
 
 } // namespace

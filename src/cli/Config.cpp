@@ -8,6 +8,7 @@ namespace tegula::cli {
 void addConfig(CLI::App& app, Outcome& outcome) {
   CLI::App* config = app.add_subcommand("config", "Check a run's configuration, or list its keys.");
   config->require_subcommand(1);
+  config->footer("example: tegula config check run.toml");
 
   auto request = std::make_shared<TrainRequest>();
   CLI::App* check =

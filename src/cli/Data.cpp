@@ -66,6 +66,7 @@ void addBaseline(CLI::App& data, Outcome& outcome) {
 void addData(CLI::App& app, Outcome& outcome) {
   CLI::App* data = app.add_subcommand("data", "Prepare texts for training.");
   data->require_subcommand(1);
+  data->footer("example: tegula data prepare my-texts/ prepared/");
   addPrepare(*data, outcome);
   addBaseline(*data, outcome);
 }

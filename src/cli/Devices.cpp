@@ -49,8 +49,9 @@ Status printBackend(const std::string& name, bool named) {
     const DeviceInfo& info = device->info();
     std::string formats;
     for (const std::string& f : info.codeFormats) formats += (formats.empty() ? "" : ", ") + f;
-    fmt::print("  device {}: {}, {} threads, {} MiB\n    features {}\n    takes {}\n", i, info.name, info.threads,
-               info.memoryBytes >> 20, info.features, formats.empty() ? "no code" : formats);
+    std::string memory = info.memoryBytes > 0 ? fmt::format("{} MiB", info.memoryBytes >> 20) : "memory not stated";
+    fmt::print("  device {}: {}, {} threads, {}\n    features {}\n    takes {}\n", i, info.name, info.threads, memory,
+               info.features.empty() ? "not stated" : info.features, formats.empty() ? "no code" : formats);
     if (i == 0 && device->takesFormat("cpu-image-1")) printPeaks(name);
   }
   return OkStatus();

@@ -53,6 +53,7 @@ Status dump(const DumpOptions& o) {
 void addGraph(CLI::App& app, Outcome& outcome) {
   CLI::App* graph = app.add_subcommand("graph", "Look at the graph of a training step.");
   graph->require_subcommand(1);
+  graph->footer("example: tegula graph dump run.toml --after fuse");
   auto o = std::make_shared<DumpOptions>();
   CLI::App* c = graph->add_subcommand("dump", "Print the training step of a config between any two passes.");
   c->footer("examples: tegula graph dump run.toml --after fuse\n          tegula graph dump run.toml --after plan");

@@ -117,6 +117,7 @@ void addBench(CLI::App& op, Outcome& outcome) {
 void addOp(CLI::App& app, Outcome& outcome) {
   CLI::App* op = app.add_subcommand("op", "Look at, check and time operators of the library.");
   op->require_subcommand(1);
+  op->footer("example: tegula op show softmax --stage pattern");
   addShow(*op, outcome);
   addCheck(*op, outcome);
   addBench(*op, outcome);

@@ -89,6 +89,12 @@ std::vector<std::string> Schema::sectionNames() const {
   return names;
 }
 
+std::string Schema::sectionOf(std::string_view key) const {
+  for (const auto& s : sections_)
+    if (!s->name_.empty() && s->find(key)) return s->name_;
+  return {};
+}
+
 void Schema::loadRepeated(Repeated& repeated, const Item& item, const std::string& file,
                           std::vector<std::string>& errors) {
   if (item.kind != Item::Kind::Array) {
@@ -144,8 +150,11 @@ Status Schema::load(const Document& document) {
       names.clear();
       for (const auto& k : unnamed->keys_) names.push_back(k.name);
     }
-    errors.push_back(
-        fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key, wayOut(entry.key, names)));
+    std::string home = isTable ? std::string() : sectionOf(entry.key);
+    errors.push_back(home.empty() ? fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key,
+                                                wayOut(entry.key, names))
+                                  : fmt::format("{}the key '{}' stands above every section; it belongs to [{}]", where,
+                                                entry.key, home));
   }
   if (unnamed) const_cast<Section*>(unnamed)->apply(top, document.name, errors);
   for (auto& s : sections_) // required keys of sections that the file leaves out

@@ -107,6 +107,7 @@ private:
   };
   void loadRepeated(Repeated&, const Item&, const std::string& file, std::vector<std::string>& errors);
   std::vector<std::string> sectionNames() const;
+  std::string sectionOf(std::string_view key) const; // the first that has it; empty if none has
   std::string title_;
   std::vector<std::unique_ptr<Section>> sections_;
   std::vector<Repeated> repeated_;

@@ -75,7 +75,10 @@ Status resolveConfig(const TrainRequest& request, RunConfig& config) {
   };
   if (std::string path = configPathOf(request); !path.empty()) {
     StatusOr<config::Document> document = config::readDocument(path);
-    collect(document.ok() ? schema->load(*document) : document.status());
+    Status loaded = document.ok() ? schema->load(*document) : document.status();
+    if (absl::IsInvalidArgument(document.status()) && !path.ends_with(".toml") && !path.ends_with(".json"))
+      loaded = invalid("{}\nif {} is a text to train on: tegula train --data {}", message(loaded), path, path);
+    collect(loaded);
   }
   if (!request.dataPath.empty()) config.data.path = request.dataPath;
   for (const std::string& set : request.sets) collect(schema->set(set));

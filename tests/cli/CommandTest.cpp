@@ -22,7 +22,11 @@ TEST(Command, EveryCommandHasHelpWithAnExample) {
                                                                                 {"config", "reference"},
                                                                                 {"data", "prepare"},
                                                                                 {"data", "baseline"},
-                                                                                {"cache"}}) {
+                                                                                {"cache"},
+                                                                                {"op"},
+                                                                                {"graph"},
+                                                                                {"config"},
+                                                                                {"data"}}) {
     command.push_back("--help");
     Finished f = runTegula(command);
     EXPECT_EQ(f.exitCode, 0) << f.output;
@@ -46,6 +50,9 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   Finished good = runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=12"});
   EXPECT_EQ(good.exitCode, 0);
   EXPECT_THAT(good.output, AllOf(HasSubstr("steps = 12"), HasSubstr("/x.txt\"")));
+  f.write("flat.toml", "steps = 3\n");
+  EXPECT_THAT(runTegula({"config", "check", f.path("flat.toml")}).output,
+              HasSubstr("flat.toml:1: the key 'steps' stands above every section; it belongs to [training]"));
   f.write("bad.toml", "[training]\nstpes = 1\nseq_len = 0\n");
   Finished bad = runTegula({"config", "check", f.path("bad.toml")});
   EXPECT_EQ(bad.exitCode, 1);
@@ -102,6 +109,8 @@ TEST(Command, TrainingRefusesTextsInWords) {
   EXPECT_THAT(train("latin.txt"), HasSubstr("offset 3 is not UTF-8"));
   EXPECT_THAT(train("missing.txt"), HasSubstr("no such file or folder"));
   EXPECT_THAT(runTegula({"train"}).output, HasSubstr("give --data FILE or a config file"));
+  EXPECT_THAT(runTegula({"train", f.path("short.txt")}).output,
+              HasSubstr("is a text to train on: tegula train --data"));
   EXPECT_THAT(runTegula({"train", "--resume", f.path("none")}).output, HasSubstr("cannot open"));
   EXPECT_THAT(runTegula({"train", "--resume"}).output, HasSubstr("--resume: which run?"));
 }

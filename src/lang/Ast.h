@@ -196,6 +196,7 @@ struct DTypeRule {
   Kind kind = Kind::Any;
   DType dtype = DType::F32; // Fixed
   Symbol name;              // Variable: equal wherever it stands
+  Span span;                // as written; line 0: not written
 };
 
 struct TensorRule {

@@ -1,6 +1,7 @@
 // The table of built-in functions and what their groups share.
 #include "lang/Builtins.h"
 #include "absl/container/flat_hash_map.h"
+#include "lang/Diagnostics.h"
 #include <algorithm>
 
 namespace tegula::lang {
@@ -44,7 +45,8 @@ StatusOr<Shape> toShape(const Operand& o) {
 
 StatusOr<std::pair<int64_t, int64_t>> sliceBounds(const Operand& start, const Operand& stop, int64_t step,
                                                   int64_t extent) {
-  if (step == 0) return invalid("a slice's step is 0; expected another number");
+  if (step == 0) return refused(DiagnosticId::ConstantArithmetic, "a slice's step is 0; expected another number");
+  step = std::clamp(step, -extent - 1, extent + 1); // a longer one takes the first element just the same
   auto clip = [&](const Operand& o, int64_t fallback) {
     int64_t i = o.integer() ? *o.integer() : fallback;
     if (o.integer() && i < 0) i += extent;

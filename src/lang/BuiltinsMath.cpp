@@ -1,6 +1,8 @@
 // Elementwise built-ins: functions of one element, choices, casts, comparisons by name.
 #include "lang/Builtins.h"
+#include "lang/Diagnostics.h"
 #include <cmath>
+#include <limits>
 
 namespace tegula::lang {
 
@@ -21,7 +23,11 @@ template <auto kName, double (*kScalar)(double)> StatusOr<Operand> unary(Emitter
 double inverseSqrt(double x) { return 1 / std::sqrt(x); }
 
 StatusOr<Operand> absolute(Emitter& e, Args a) {
-  if (a[0].integer()) return Operand(std::abs(*a[0].integer()));
+  if (const int64_t* i = a[0].integer()) {
+    if (*i == std::numeric_limits<int64_t>::min())
+      return refused(DiagnosticId::ConstantArithmetic, "-({}) does not fit 64 bits", *i);
+    return Operand(*i < 0 ? -*i : *i);
+  }
   static constexpr auto name = [] { return Symbol("abs"); };
   return unary<name, std::fabs>(e, a);
 }
@@ -41,9 +47,11 @@ template <auto kName> StatusOr<Operand> binary(Emitter& e, Args a) {
 StatusOr<Operand> where(Emitter& e, Args a) {
   static const Symbol kSelect = "select";
   Value c = *a[0].tensor();
-  if (e.type(c).dtype != DType::Bool) return invalid("where: the condition is {}; expected bool", toString(e.type(c)));
+  if (e.type(c).dtype != DType::Bool)
+    return refused(DiagnosticId::OperandType, "where: the condition is {}; expected bool", toString(e.type(c)));
   if (!a[1].tensor() && !a[2].tensor())
-    return invalid("where: both choices are numbers, so the result has no type; make one a tensor");
+    return refused(DiagnosticId::OperandType,
+                   "where: both choices are numbers, so the result has no type; make one a tensor");
   TG_ASSIGN_OR_RETURN(auto choice, e.unify(a[1], a[2]));
   std::optional<Shape> all = broadcastShapes(e.shape(c), e.shape(choice.first));
   if (!all)
@@ -72,7 +80,7 @@ StatusOr<Operand> cast(Emitter& e, Args a) {
     d = *a[1].dtype();
   else if (const Symbol* s = a[1].string()) {
     std::optional<DType> named = parseDType(s->text());
-    if (!named) return invalid("cast: '{}' is not an element type", s->text());
+    if (!named) return refused(DiagnosticId::OperandType, "cast: '{}' is not an element type", s->text());
     d = *named;
   }
   TG_ASSIGN_OR_RETURN(Value v, e.cast(*a[0].tensor(), d));

@@ -1,5 +1,6 @@
 // Built-ins that fold or order axes: sums, extremes, scans, sorts.
 #include "lang/Builtins.h"
+#include "lang/Diagnostics.h"
 #include <algorithm>
 
 namespace tegula::lang {
@@ -60,7 +61,8 @@ template <bool kMax> StatusOr<Operand> extreme(Emitter& e, Args a) {
 StatusOr<Operand> mean(Emitter& e, Args a) {
   static const Symbol kSum = "reduce_sum", kDiv = "div";
   TensorType t = e.type(*a[0].tensor());
-  if (!isFloat(t.dtype)) return invalid("mean of {}; expected floats; cast it first", toString(t));
+  if (!isFloat(t.dtype))
+    return refused(DiagnosticId::OperandType, "mean of {}; expected floats; cast it first", toString(t));
   TG_ASSIGN_OR_RETURN(Shape axes, reductionAxes(a[1], t.shape.rank()));
   int64_t count = 1;
   for (int64_t axis : axes) count *= t.shape[static_cast<int>(axis)];
@@ -77,7 +79,9 @@ StatusOr<Operand> count(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape axes, reductionAxes(a[1], from.rank()));
   int64_t n = 1;
   for (int64_t axis : axes)
-    if (__builtin_mul_overflow(n, from[static_cast<int>(axis)], &n)) return invalid("the count does not fit 64 bits");
+    if (__builtin_mul_overflow(n, from[static_cast<int>(axis)], &n)) {
+      return refused(DiagnosticId::ConstantArithmetic, "the count does not fit 64 bits");
+    }
   return Operand(n);
 }
 

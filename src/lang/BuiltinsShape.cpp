@@ -1,5 +1,6 @@
 // Built-ins that move, make or index elements: views, pieces, gathers, sources, convolution.
 #include "lang/Builtins.h"
+#include "lang/Diagnostics.h"
 
 namespace tegula::lang {
 
@@ -165,14 +166,14 @@ StatusOr<Operand> length(Emitter&, Args a) { return Operand(static_cast<int64_t>
 
 /// range(stop), range(start, stop), range(start, stop, step): the integers, for loops.
 StatusOr<Operand> range(Emitter&, Args a) {
-  constexpr int64_t kLongest = 4096; // a body is unrolled; more is a mistake
   int64_t start = a[1].isNone() ? 0 : *a[0].integer(), stop = a[1].isNone() ? *a[0].integer() : *a[1].integer();
   int64_t step = a[2].isNone() ? 1 : *a[2].integer();
-  if (step == 0) return invalid("range: the step is 0; expected another number");
+  if (step == 0) return refused(DiagnosticId::ConstantArithmetic, "range: the step is 0; expected another number");
   Sequence q;
   for (int64_t i = start; step > 0 ? i < stop : i > stop;) {
-    if (static_cast<int64_t>(q.size()) == kLongest)
-      return invalid("range({}, {}, {}) has more than {} steps", start, stop, step, kLongest);
+    if (static_cast<int64_t>(q.size()) == kMostElements) // a body is unrolled; more is a mistake
+      return refused(DiagnosticId::TupleSize, "range({}, {}, {}) has more than {} steps", start, stop, step,
+                     kMostElements);
     q.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i)) break;
   }

@@ -423,30 +423,32 @@ private:
       arguments(e);
       return {s.result, true, s.results > 1 ? s.results : -1};
     }
-    Kinds passed = 0;
+    std::vector<Kinds> kinds(e.args.size()); // each argument is checked once: calls nest
     for (size_t p = 0; p < s.params.size(); ++p)
       for (size_t i : m.arguments[p]) {
         const Expr& a = e.arg(i);
         bool star = a.is(ExprKind::Star);
-        Kinds k = expression(star ? a.arg(0) : a).kinds;
-        if (p == 0) passed = k;
+        Kinds k = kinds[i] = expression(star ? a.arg(0) : a).kinds;
         Kinds wanted = star ? (s.params[p].variadic ? kind::Tuple : Kinds(0)) : s.params[p].kinds;
         if (k & wanted) continue;
         report(DiagnosticId::ArgumentType, a.span, "'{}' of '{}' is {}; expected {}", s.params[p].name.text(),
                s.name.text(), star ? "spread by '*'" : describeKinds(k), describeKinds(s.params[p].kinds));
       }
-    Kinds result = s.result;
-    // Functions of numbers and tensors give what they were given.
-    if (result == (kind::Tensor | kind::Number)) {
-      bool number = passed & kind::Number, tensor = passed & kind::Tensor;
-      for (size_t i = 2; i < e.args.size(); ++i)
-        if (e.keywords[i].empty()) tensor |= (expression(e.arg(i)).kinds & kind::Tensor) != 0;
-      if (!tensor && number)
-        result = kind::Number;
-      else if (!number)
-        result = kind::Tensor;
-    }
-    return {result, true, s.results > 1 ? s.results : -1};
+    return {resultKinds(s, m, kinds), true, s.results > 1 ? s.results : -1};
+  }
+
+  /// Functions of numbers and tensors give what they were given: a tensor when one argument is one.
+  static Kinds resultKinds(const Signature& s, const Matched& m, const std::vector<Kinds>& kinds) {
+    if (s.result != (kind::Tensor | kind::Number)) return s.result;
+    bool tensor = false, number = false;
+    for (size_t p = 0; p < s.params.size(); ++p)
+      for (size_t i : m.arguments[p]) {
+        if (!(s.params[p].kinds & kind::Tensor)) continue; // axis, keepdim
+        tensor |= (kinds[i] & kind::Tensor) != 0;
+        number |= p == 0 && (kinds[i] & kind::Number);
+      }
+    if (!tensor && number) return kind::Number;
+    return number ? s.result : Kinds(kind::Tensor);
   }
 
   const Function& f_;

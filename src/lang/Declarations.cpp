@@ -1,5 +1,6 @@
 // Reading decorators, parameters and annotations.
 #include "lang/Declarations.h"
+#include "lang/ForeignNames.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -84,8 +85,28 @@ private:
     for (const ExprPtr& e : f_.decorators)
       if (decoratorName(*e) == Symbol("example")) example(*e, d);
     for (const Parameter& p : f_.parameters) parameter(p, d);
+    if (ok_ && d.inputs.empty())
+      report(DiagnosticId::MissingInput, f_.nameSpan, "'{}' has no input; expected one tensor or more", d.name.text());
     results(d);
+    typeNames(d);
     return d;
+  }
+
+  /// A name of an element type that stands once ties nothing together: near to a type, it is that type mistyped.
+  void typeNames(const OperatorDecl& d) {
+    std::vector<const DTypeRule*> rules;
+    auto collect = [&](const TypeRule& t) {
+      for (const auto& a : t.alternatives)
+        if (a.tensor.dtype.kind == DTypeRule::Kind::Variable) rules.push_back(&a.tensor.dtype);
+    };
+    for (const InputDecl& in : d.inputs) collect(in.type);
+    for (const ResultDecl& r : d.results) collect(r.type);
+    for (const DTypeRule* r : rules) {
+      bool once = std::count_if(rules.begin(), rules.end(), [&](auto* o) { return o->name == r->name; }) == 1;
+      if (!once || dtypeAttribute(d, r->name)) continue;
+      if (std::string hint = didYouMeanType(r->name.text()); !hint.empty())
+        report(DiagnosticId::UnknownType, r->span, "'{}' is not an element type{}", r->name.text(), hint);
+    }
   }
 
   void opDecorator(const Expr& e, OperatorDecl& d) {
@@ -100,7 +121,11 @@ private:
   }
 
   void example(const Expr& e, OperatorDecl& d) {
-    if (!e.is(ExprKind::Call) || e.args.size() != 2 || !e.arg(1).is(ExprKind::String)) {
+    if (d.exampleSpan.line) {
+      report(DiagnosticId::DecoratorArguments, e.span, "a second example; expected one");
+      return;
+    }
+    if (!e.is(ExprKind::Call) || e.args.size() != 2 || !e.keywords[1].empty() || !e.arg(1).is(ExprKind::String)) {
       report(DiagnosticId::DecoratorArguments, e.span,
              "example takes one string: a problem line such as \"softmax x=4,1000 f32\"");
       return;
@@ -352,6 +377,7 @@ private:
                "what follows this ':' is not an element type; expected ',' or the name of a type");
         return;
       }
+      t.dtype.span = e.arg(1).span;
       dtypeRule(e.arg(1), t.dtype);
       if (e.args[0]) dimension(e.arg(0), t, result, false);
       return;
@@ -413,6 +439,9 @@ private:
       r.kind = DTypeRule::Kind::Int;
     else if (std::optional<DType> d = dtypeNamed(e.name))
       r.kind = DTypeRule::Kind::Fixed, r.dtype = *d;
+    else if (!foreignType(e.name.text()).empty())
+      report(DiagnosticId::UnknownType, e.span, "'{}' is not an element type{}", e.name.text(),
+             didYouMeanType(e.name.text()));
     else
       r.kind = DTypeRule::Kind::Variable, r.name = e.name;
   }
@@ -427,7 +456,19 @@ private:
     }
     d.op = e.arg(1).name;
     d.span = e.arg(1).span;
+    refuseExample("@grad");
+    if (f_.returns)
+      report(
+          DiagnosticId::GradParameters, f_.returns->span,
+          "a @grad has no result types: it returns one gradient for each differentiable input of '{}'; leave out '->'",
+          d.op.text());
     return d;
+  }
+
+  void refuseExample(std::string_view kind) {
+    for (const ExprPtr& e : f_.decorators)
+      if (decoratorName(*e) == Symbol("example"))
+        report(DiagnosticId::DecoratorArguments, e->span, "an example of a {}; it belongs to the @tile_op", kind);
   }
 
   // ---- @tile_kernel
@@ -445,6 +486,10 @@ private:
     d.implements = op->name;
     d.implementsSpan = op->span;
     for (const Parameter& p : f_.parameters) kernelParameter(p, d);
+    refuseExample("@tile_kernel");
+    if (f_.returns)
+      report(DiagnosticId::KernelParameters, f_.returns->span,
+             "a kernel returns nothing, it stores its outputs: a parameter 'y: Out[…]' for each; leave out '->'");
     return d;
   }
 

@@ -1,6 +1,8 @@
 // Collecting and rendering diagnostics.
 #include "lang/Diagnostics.h"
 
+#include "absl/strings/cord.h"
+#include "base/NearestName.h"
 #include "base/Utf8.h"
 #include "lang/OperatorLibrary.h"
 #include <algorithm>
@@ -35,35 +37,22 @@ std::string_view lineOf(std::string_view text, int32_t number) {
 /// Long lines are cut, so that a megabyte on one line does not become a megabyte of message.
 constexpr size_t kShownWidth = 160;
 
-size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
+constexpr char kIdPayload[] = "tegula.lang.id";
 } // namespace
 
 std::string_view name(DiagnosticId id) { return kNames[static_cast<size_t>(id)]; }
 std::span<const DiagnosticId> allDiagnosticIds() { return kIds; }
 
 void Diagnostics::add(Diagnostic d) {
-  for (const Diagnostic& other : all_)
-    if (other.id == d.id && !(other.span < d.span) && !(d.span < other.span)) return; // said once
+  const Span& at = d.span;
+  if (!said_.emplace(d.id, at.file, at.line, at.column).second) return; // said once
+  lines_.emplace(at.file, at.line);
   all_.push_back(std::move(d));
 }
 
 bool Diagnostics::hasBetween(int32_t file, int32_t first, int32_t last) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const Diagnostic& d) {
-    return d.span.file == file && d.span.line >= first && d.span.line <= last;
-  });
+  auto it = lines_.lower_bound({file, first});
+  return it != lines_.end() && it->first == file && it->second <= last;
 }
 
 std::vector<Diagnostic> Diagnostics::shown() const {
@@ -116,14 +105,31 @@ std::string renderAt(Span at, std::string_view message, std::string_view id, std
   return out;
 }
 
+void attachId(Status& s, DiagnosticId id) {
+  std::string_view text = name(id);
+  s.SetPayload(kIdPayload, absl::Cord(absl::string_view(text.data(), text.size())));
+}
+
+DiagnosticId idOf(const Status& s, DiagnosticId otherwise) {
+  auto payload = s.GetPayload(kIdPayload);
+  if (!payload) return otherwise;
+  for (DiagnosticId id : kIds)
+    if (std::string(*payload) == name(id)) return id;
+  return otherwise;
+}
+
+Status withContext(const Status& s, std::string_view context) {
+  Status out = addContext(s, context);
+  if (auto payload = s.GetPayload(kIdPayload)) out.SetPayload(kIdPayload, *payload);
+  return out;
+}
+
 std::string didYouMean(std::string_view name, const std::vector<std::string_view>& candidates) {
   if (name.size() > 64) return {};
-  std::string_view best;
-  size_t bestDistance = std::max<size_t>(1, name.size() / 3) + 1;
-  for (std::string_view c : candidates) {
-    size_t d = editDistance(name, c);
-    if (d < bestDistance) bestDistance = d, best = c;
-  }
+  std::vector<std::string_view> likely;
+  for (std::string_view c : candidates)
+    if (std::min(c.size(), name.size()) > 1 || editDistance(c, name) == 0) likely.push_back(c);
+  std::string_view best = nearestName(name, likely);
   return best.empty() ? std::string() : fmt::format("; did you mean '{}'?", best);
 }
 

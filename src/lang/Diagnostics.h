@@ -7,8 +7,10 @@
 
 #include "base/Status.h"
 #include "lang/Span.h"
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tegula {
@@ -34,7 +36,7 @@ namespace tegula::lang {
   X(DuplicateParameter, "duplicate-parameter") X(MissingAnnotation, "missing-annotation")                              \
   X(UnknownType, "unknown-type") X(BadDimension, "bad-dimension") X(TwoEllipses, "two-ellipses")                       \
   X(UnboundDimension, "unbound-dimension") X(UnboundDType, "unbound-dtype") X(BadDefault, "bad-default")               \
-  X(MissingResult, "missing-result") X(ResidualOrder, "residual-order") X(InputOrder, "input-order")                   \
+  X(MissingInput, "missing-input") X(MissingResult, "missing-result") X(ResidualOrder, "residual-order") X(InputOrder, "input-order")                   \
   X(ExampleMismatch, "example-mismatch") X(UnknownOperator, "unknown-operator") X(DuplicateGrad, "duplicate-grad")     \
   X(GradParameters, "grad-parameters") X(GradArity, "grad-arity") X(KernelNeedsGrad, "kernel-needs-grad")              \
   X(DuplicateKernel, "duplicate-kernel") X(KernelParameters, "kernel-parameters") X(KernelOutputs, "kernel-outputs")   \
@@ -46,6 +48,7 @@ namespace tegula::lang {
   X(MaybeUndefined, "maybe-undefined") X(UnusedName, "unused-name") X(NoEffect, "no-effect")                           \
   X(Unreachable, "unreachable") X(MissingReturn, "missing-return") X(ResultCount, "result-count")                      \
   X(ShapeMismatch, "shape-mismatch") X(ResultMismatch, "result-mismatch")                                              \
+  X(ConstantArithmetic, "constant-arithmetic") X(TupleSize, "tuple-size")                                              \
   /* kernels */                                                                                                        \
   X(KernelGrid, "kernel-grid") X(KernelStatement, "kernel-statement") X(KernelFunction, "kernel-function")             \
   X(TileIndex, "tile-index") X(TileShape, "tile-shape") X(TileType, "tile-type")                           \
@@ -66,6 +69,9 @@ struct Diagnostic {
   Span span;
   std::string message;
 };
+
+/// Writes an id into an error, for idOf.
+void attachId(Status&, DiagnosticId);
 
 /// Collects; at most kShown are printed, in order of place, because the first ones explain the rest.
 class Diagnostics {
@@ -89,12 +95,26 @@ public:
 
 private:
   std::vector<Diagnostic> all_;
+  std::set<std::tuple<DiagnosticId, int32_t, int32_t, int32_t>> said_; // id, file, line, column
+  std::set<std::pair<int32_t, int32_t>> lines_;                        // file, line
 };
+
+/// An error of a body that runs, with the id that a diagnostic of it has: bad input, as `invalid` makes it.
+template <typename... A> Status refused(DiagnosticId id, fmt::format_string<A...> text, A&&... args) {
+  Status s = invalid(text, std::forward<A>(args)...);
+  attachId(s, id);
+  return s;
+}
+/// The id that `refused` gave, or `otherwise`.
+DiagnosticId idOf(const Status&, DiagnosticId otherwise);
+/// addContext that keeps the id.
+Status withContext(const Status&, std::string_view context);
 
 /// The file, line and caret of one place with a message: also for errors found when an operator is instantiated.
 std::string renderAt(Span at, std::string_view message, std::string_view id, std::span<const SourceFile> sources);
 
-/// `; did you mean 'axis'?` for the candidate nearest to `name`, or nothing when none is near.
+/// `; did you mean 'axis'?` for the candidate nearest to `name` (base/NearestName.h), or nothing when none is near.
+/// Names of one letter are near only to themselves, in the other case.
 std::string didYouMean(std::string_view name, const std::vector<std::string_view>& candidates);
 
 } // namespace tegula::lang

@@ -1,5 +1,7 @@
 // Emission of primitives.
 #include "lang/Emitter.h"
+#include "lang/Diagnostics.h"
+#include <algorithm>
 #include <cmath>
 
 namespace tegula::lang {
@@ -29,20 +31,39 @@ StatusOr<Value> Emitter::apply(Symbol primitive, std::span<const Value> inputs, 
   return out[0];
 }
 
-StatusOr<Value> Emitter::fill(const Operand& number, DType d, const Shape& shape) {
-  AttrValue value;
+namespace {
+/// The first and the last integer of a type of integers.
+std::pair<int64_t, int64_t> rangeOf(DType d) {
+  int bits = static_cast<int>(sizeBytes(d)) * 8;
+  if (d == DType::U8 || d == DType::U16) return {0, (int64_t{1} << bits) - 1};
+  int64_t last = static_cast<int64_t>(~uint64_t{0} >> (65 - bits));
+  return {-last - 1, last};
+}
+
+StatusOr<AttrValue> element(const Operand& number, DType d) {
   if (const bool* b = number.boolean()) {
-    if (d != DType::Bool) return invalid("a bool cannot stand for an element of {}; write 0 or 1", name(d));
-    value = *b;
-  } else if (isFloat(d)) {
-    value = number.number();
-  } else if (d == DType::Bool) {
-    return invalid("{} cannot stand for an element of bool; write True or False", describe(number));
-  } else if (number.integer()) {
-    value = *number.integer();
-  } else {
-    return invalid("{} cannot stand for an element of {}; cast the tensor first", describe(number), name(d));
+    if (d != DType::Bool)
+      return refused(DiagnosticId::OperandType, "a bool cannot stand for an element of {}; write 0 or 1", name(d));
+    return AttrValue(*b);
   }
+  if (isFloat(d)) return AttrValue(number.number());
+  if (d == DType::Bool)
+    return refused(DiagnosticId::OperandType, "{} cannot stand for an element of bool; write True or False",
+                   describe(number));
+  const int64_t* i = number.integer();
+  if (!i)
+    return refused(DiagnosticId::OperandType, "{} cannot stand for an element of {}; cast the tensor first",
+                   describe(number), name(d));
+  auto [first, last] = rangeOf(d);
+  if (*i < first || *i > last)
+    return refused(DiagnosticId::ConstantArithmetic, "{} does not fit {} ({} ... {}); cast the tensor", *i, name(d),
+                   first, last);
+  return AttrValue(*i);
+}
+} // namespace
+
+StatusOr<Value> Emitter::fill(const Operand& number, DType d, const Shape& shape) {
+  TG_ASSIGN_OR_RETURN(AttrValue value, element(number, d));
   TG_ASSIGN_OR_RETURN(Value v, apply(kConstant, std::initializer_list<Value>{}, {{kValue, value}, {kDType, d}}));
   return broadcastTo(v, shape);
 }
@@ -78,7 +99,8 @@ StatusOr<std::pair<Value, Value>> Emitter::unify(const Operand& a, const Operand
   if (x && y) {
     TensorType s = type(*x), t = type(*y);
     if (s.dtype != t.dtype)
-      return invalid("{} and {} have different element types; cast one", toString(s), toString(t));
+      return refused(DiagnosticId::OperandType, "{} and {} have different element types; cast one", toString(s),
+                     toString(t));
     if (s.shape == t.shape) return std::pair(*x, *y);
     std::optional<Shape> both = broadcastShapes(s.shape, t.shape);
     if (!both)
@@ -177,6 +199,23 @@ StatusOr<Value> Emitter::slice(Value v, const Shape& starts, const Shape& sizes,
 StatusOr<int64_t> Emitter::normalizeAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) return invalid("axis {} is outside a tensor of rank {}", axis, rank);
   return axis < 0 ? axis + rank : axis;
+}
+
+Operand::Operand(Sequence x) {
+  int64_t count = static_cast<int64_t>(x.size());
+  int depth = 0;
+  for (const Operand& o : x) {
+    const TupleValue* t = o.tuple();
+    if (!t) continue;
+    count = std::min(count + t->count, 2 * kMostElements);
+    depth = std::max(depth, t->depth);
+  }
+  v = std::make_shared<const TupleValue>(TupleValue{std::move(x), count, depth + 1});
+}
+
+const Sequence* Operand::sequence() const {
+  const TupleValue* t = tuple();
+  return t ? &t->elements : nullptr;
 }
 
 Operand Operand::of(const AttrValue& a) {

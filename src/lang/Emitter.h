@@ -20,7 +20,8 @@ public:
   StatusOr<Value> apply(Symbol primitive, std::initializer_list<Value> inputs, const Attributes& = {});
   StatusOr<Value> apply(Symbol primitive, std::span<const Value> inputs, const Attributes& = {});
 
-  /// The number (or bool) in every element of `shape`. Fails: a fraction for an integer type.
+  /// The number (or bool) in every element of `shape`. Fails: a fraction, or an integer outside the range, for an
+  /// integer type.
   StatusOr<Value> fill(const Operand& number, DType, const Shape& shape);
   /// No node when the type is already `d`.
   StatusOr<Value> cast(Value, DType d);

@@ -2,6 +2,7 @@
 #include "lang/Interpreter.h"
 #include "lang/Builtins.h"
 #include "lang/Declarations.h"
+#include "lang/Diagnostics.h"
 #include <algorithm>
 #include <limits>
 #include <numbers>
@@ -227,9 +228,9 @@ StatusOr<Operand> Interpreter::sequence(const Expr& e) {
       continue;
     }
     if (!v.sequence()) return invalid("'*' before {}; expected a tuple", describe(v));
-    q.insert(q.end(), v.sequence()->begin(), v.sequence()->end());
+    TG_RETURN_IF_ERROR(append(q, *v.sequence()));
   }
-  return Operand(std::move(q));
+  return tupleOf(std::move(q));
 }
 
 StatusOr<Operand> Interpreter::member(const Expr& e) {
@@ -278,7 +279,7 @@ StatusOr<Operand> Interpreter::call(const Expr& e) {
   StatusOr<Operand> v = builtin->call(emitter_, args);
   // Messages of primitives name the primitive already.
   if (v.ok() || message(v.status()).find(": ") != std::string_view::npos) return v;
-  return addContext(v.status(), name.text());
+  return withContext(v.status(), name.text());
 }
 
 StatusOr<Operand> Interpreter::callOperator(const OperatorDecl& op, const Expr& e) {
@@ -288,22 +289,24 @@ StatusOr<Operand> Interpreter::callOperator(const OperatorDecl& op, const Expr& 
   Values inputs;
   Attributes attributes;
   for (size_t p = 0; p < signature.params.size(); ++p) {
-    bool isInput = p < op.inputs.size();
-    if (isInput && m.arguments[p].empty() && !op.inputs[p].variadic) inputs.push_back(Value());
+    int input = op.inputIndex(signature.params[p].name);
+    bool isInput = input >= 0, variadic = isInput && op.inputs[input].variadic;
+    if (isInput && m.arguments[p].empty() && !variadic) inputs.push_back(Value());
     for (size_t i : m.arguments[p]) {
       const Expr& a = e.arg(i);
       TG_ASSIGN_OR_RETURN(Operand v, evaluate(a.is(ExprKind::Star) ? a.arg(0) : a));
-      if (isInput && v.sequence() && op.inputs[p].variadic) {
+      if (v.sequence() && variadic) {
         for (const Operand& o : *v.sequence()) {
           if (!o.tensor())
             return invalid("{}: {} among '{}'; expected tensors", op.name.text(), describe(o),
-                           op.inputs[p].name.text());
+                           op.inputs[input].name.text());
           inputs.push_back(*o.tensor());
         }
       } else if (isInput) {
-        if (!v.tensor() && !(v.isNone() && op.inputs[p].optional)) {
+        if (!v.tensor() && !(v.isNone() && op.inputs[input].optional)) {
           failure_ = a.span;
-          return invalid("{}: '{}' is {}; expected a tensor", op.name.text(), op.inputs[p].name.text(), describe(v));
+          return invalid("{}: '{}' is {}; expected a tensor", op.name.text(), op.inputs[input].name.text(),
+                         describe(v));
         }
         inputs.push_back(v.tensor() ? *v.tensor() : Value());
       } else {

@@ -60,6 +60,10 @@ private:
   Span failure_, returnedAt_;
 };
 
+/// A tuple within kMostElements and kDeepestTuple. Fails: beyond them.
+StatusOr<Operand> tupleOf(Sequence);
+/// Adds elements to a tuple that is being made. Fails: more than kMostElements.
+Status append(Sequence&, const Sequence& more);
 /// Arithmetic of two constants or tensors, by Python's rules for numbers.
 StatusOr<Operand> applyBinary(Emitter&, Op, const Operand& a, const Operand& b);
 StatusOr<Operand> applyUnary(Emitter&, Op, const Operand& a);

@@ -92,6 +92,12 @@ private:
   void resolveGrad(GradDecl& g) {
     auto* e = resolve(g.op, g.span);
     if (!e || isBroken(g.op)) return;
+    if (!e->op->differentiable) {
+      diagnostics_.report(DiagnosticId::DecoratorArguments, g.span,
+                          "'{}' is declared differentiable=False, so nothing asks for its gradient; leave one out",
+                          g.op.text());
+      return;
+    }
     if (e->grad) {
       diagnostics_.report(DiagnosticId::DuplicateGrad, g.span, "a second @grad of '{}'; the first is at {}",
                           g.op.text(), place(e->grad->span));

@@ -1,4 +1,5 @@
 // The operators + - * / … of expressions: numbers by Python's rules, tensors as primitives.
+#include "lang/Diagnostics.h"
 #include "lang/Interpreter.h"
 #include <cmath>
 
@@ -10,7 +11,16 @@ const Symbol kAdd = "add", kSub = "sub", kMul = "mul", kDiv = "div", kPow = "pow
              kFloor = "floor", kNeg = "neg", kEqual = "equal", kLess = "less", kLessEqual = "less_equal",
              kAnd = "logical_and", kOr = "logical_or", kNot = "logical_not";
 
-Status overflow(Op op, int64_t a, int64_t b) { return invalid("{} {} {} does not fit 64 bits", a, spelling(op), b); }
+Status overflow(Op op, int64_t a, int64_t b) {
+  return refused(DiagnosticId::ConstantArithmetic, "{} {} {} does not fit 64 bits", a, spelling(op), b);
+}
+template <typename T> Status byZero(T a, Op op, T b) {
+  return refused(DiagnosticId::ConstantArithmetic, "{} {} {}: division by zero", a, spelling(op), b);
+}
+Status noMeaning(const Operand& a, Op op, const Operand& b, std::string_view expected) {
+  return refused(DiagnosticId::OperandType, "{} {} {} has no meaning; expected {}", describe(a), spelling(op),
+                 describe(b), expected);
+}
 
 int64_t floorDivide(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -31,10 +41,11 @@ StatusOr<Operand> integers(Op op, int64_t a, int64_t b) {
     return Operand(r);
   case Op::FloorDiv:
   case Op::Mod:
-    if (b == 0) return invalid("{} {} 0: division by zero", a, spelling(op));
+    if (b == 0) return byZero(a, op, b);
     if (b == -1) return op == Op::Mod ? Operand(int64_t{0}) : integers(Op::Sub, 0, a);
     return Operand(op == Op::FloorDiv ? floorDivide(a, b) : a - floorDivide(a, b) * b);
   case Op::Pow: {
+    if (a == 0 && b < 0) return byZero(a, op, b);
     if (b < 0) return Operand(std::pow(static_cast<double>(a), static_cast<double>(b)));
     r = 1;
     for (int64_t i = 0; i < b && r != 0 && !(a == 1) && !(a == -1 && i >= 2); ++i)
@@ -62,15 +73,16 @@ StatusOr<Operand> floats(Op op, double a, double b) {
   case Op::Mul:
     return Operand(a * b);
   case Op::Div:
-    if (b == 0) return invalid("{} / 0: division by zero", a);
+    if (b == 0) return byZero(a, op, b);
     return Operand(a / b);
   case Op::FloorDiv:
-    if (b == 0) return invalid("{} // 0: division by zero", a);
+    if (b == 0) return byZero(a, op, b);
     return Operand(std::floor(a / b));
   case Op::Mod:
-    if (b == 0) return invalid("{} % 0: division by zero", a);
+    if (b == 0) return byZero(a, op, b);
     return Operand(a - std::floor(a / b) * b);
   case Op::Pow:
+    if (a == 0 && b < 0) return byZero(a, op, b);
     return Operand(std::pow(a, b));
   default:
     return invalid("'{}' of two numbers", spelling(op));
@@ -108,6 +120,15 @@ bool sameConstant(const Operand& a, const Operand& b) {
   return a.v == b.v;
 }
 
+/// (0,) * n
+StatusOr<Operand> repeated(const Sequence& s, int64_t times) {
+  if (times < 0) return refused(DiagnosticId::TupleSize, "a tuple repeated {} times", times);
+  Sequence q;
+  if (s.empty()) return Operand(std::move(q));
+  for (int64_t i = 0; i < times; ++i) TG_RETURN_IF_ERROR(append(q, s));
+  return tupleOf(std::move(q));
+}
+
 StatusOr<Operand> negated(Emitter& e, StatusOr<Value> v) {
   if (!v.ok()) return v.status();
   TG_ASSIGN_OR_RETURN(Value r, e.apply(kNot, {*v}));
@@ -143,10 +164,13 @@ StatusOr<Operand> floorDivision(Emitter& e, const Operand& a, const Operand& b) 
 
 StatusOr<Operand> logical(Emitter& e, Op op, const Operand& a, const Operand& b) {
   TG_ASSIGN_OR_RETURN(auto both, e.unify(a, b));
+  if (e.type(both.first).dtype != DType::Bool && op == Op::BitXor)
+    return refused(DiagnosticId::OperandType, "'^' of {}; expected bool tensors; a power is written '**'",
+                   toString(e.type(both.first)));
   if (e.type(both.first).dtype != DType::Bool)
-    return invalid(
-        "'{}' of {}; expected bool tensors (comparisons bind tighter than arithmetic: write (a < b) {} (c < d))",
-        spelling(op), toString(e.type(both.first)), spelling(op));
+    return refused(DiagnosticId::OperandType,
+                   "'{}' of {}; expected bool tensors ('{}' binds tighter than comparisons: write (a < b) {} (c < d))",
+                   spelling(op), toString(e.type(both.first)), spelling(op), spelling(op));
   if (op == Op::BitXor) return negated(e, e.apply(kEqual, {both.first, both.second}));
   return wrap(e.apply(op == Op::BitAnd ? kAnd : kOr, {both.first, both.second}));
 }
@@ -158,35 +182,45 @@ StatusOr<Operand> applyConstants(Op op, const Operand& a, const Operand& b) {
   if (isComparison(op)) {
     if (a.integer() && b.integer()) return Operand(compare(op, *a.integer(), *b.integer()));
     if (a.isNumber() && b.isNumber()) return Operand(compare(op, a.number(), b.number()));
-    return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
+    return noMeaning(a, op, b, "numbers");
   }
   if (op == Op::Add && a.sequence() && b.sequence()) {
-    Sequence q = *a.sequence();
-    q.insert(q.end(), b.sequence()->begin(), b.sequence()->end());
-    return Operand(std::move(q));
-  }
-  if (op == Op::Mul && a.sequence() && b.integer()) { // (0,) * n
-    if (*b.integer() < 0 || *b.integer() * static_cast<int64_t>(a.sequence()->size()) > 4096)
-      return invalid("a tuple repeated {} times", *b.integer());
     Sequence q;
-    for (int64_t i = 0; i < *b.integer(); ++i) q.insert(q.end(), a.sequence()->begin(), a.sequence()->end());
-    return Operand(std::move(q));
+    TG_RETURN_IF_ERROR(append(q, *a.sequence()));
+    TG_RETURN_IF_ERROR(append(q, *b.sequence()));
+    return tupleOf(std::move(q));
   }
+  if (op == Op::Mul && a.sequence() && b.integer()) return repeated(*a.sequence(), *b.integer());
   if (a.integer() && b.integer() && op != Op::Div) return integers(op, *a.integer(), *b.integer());
   if (a.isNumber() && b.isNumber()) return floats(op, a.number(), b.number());
-  return invalid("{} {} {} has no meaning; expected numbers", describe(a), spelling(op), describe(b));
+  return noMeaning(a, op, b, "numbers");
+}
+
+Status append(Sequence& q, const Sequence& more) {
+  if (static_cast<int64_t>(q.size() + more.size()) > kMostElements)
+    return refused(DiagnosticId::TupleSize, "a tuple of more than {} elements", kMostElements);
+  q.insert(q.end(), more.begin(), more.end());
+  return OkStatus();
+}
+
+StatusOr<Operand> tupleOf(Sequence q) {
+  Operand o(std::move(q));
+  if (o.tuple()->count > kMostElements)
+    return refused(DiagnosticId::TupleSize, "a tuple of more than {} elements, those of nested tuples counted",
+                   kMostElements);
+  if (o.tuple()->depth > kDeepestTuple)
+    return refused(DiagnosticId::TupleSize, "tuples nest more than {} deep", kDeepestTuple);
+  return o;
 }
 
 StatusOr<Operand> applyBinary(Emitter& e, Op op, const Operand& a, const Operand& b) {
   if (op == Op::Is || op == Op::IsNot) return Operand((a.isNone() == b.isNone()) == (op == Op::Is));
   if (!a.tensor() && !b.tensor()) return applyConstants(op, a, b);
   for (const Operand* o : {&a, &b})
-    if (!o->tensor() && !o->isNumber() && !o->boolean())
-      return invalid("{} {} {} has no meaning; expected tensors or numbers", describe(a), spelling(op), describe(b));
+    if (!o->tensor() && !o->isNumber() && !o->boolean()) return noMeaning(a, op, b, "tensors or numbers");
   switch (op) {
   case Op::MatMul:
-    if (!a.tensor() || !b.tensor())
-      return invalid("{} @ {} has no meaning; expected two tensors", describe(a), describe(b));
+    if (!a.tensor() || !b.tensor()) return noMeaning(a, op, b, "two tensors");
     return wrap(e.matmul(*a.tensor(), *b.tensor()));
   case Op::Add:
     return wrap(e.binary(kAdd, a, b));
@@ -197,7 +231,8 @@ StatusOr<Operand> applyBinary(Emitter& e, Op op, const Operand& a, const Operand
   case Op::Div: {
     TG_ASSIGN_OR_RETURN(auto both, e.unify(a, b));
     if (!isFloat(e.type(both.first).dtype))
-      return invalid("'/' of {}; expected floats; cast them, or use '//'", toString(e.type(both.first)));
+      return refused(DiagnosticId::OperandType, "'/' of {}; expected floats; cast them, or use '//'",
+                     toString(e.type(both.first)));
     return wrap(e.apply(kDiv, {both.first, both.second}));
   }
   case Op::FloorDiv:
@@ -223,7 +258,7 @@ StatusOr<Operand> applyBinary(Emitter& e, Op op, const Operand& a, const Operand
   case Op::NotEqual:
     return negated(e, e.binary(kEqual, a, b));
   default:
-    return invalid("'{}' of tensors has no meaning", spelling(op));
+    return refused(DiagnosticId::OperandType, "'{}' of tensors has no meaning", spelling(op));
   }
 }
 
@@ -232,13 +267,14 @@ StatusOr<Operand> applyUnary(Emitter& e, Op op, const Operand& a) {
     if (op == Op::Neg) return wrap(e.apply(kNeg, {*a.tensor()}));
     if (op == Op::Pos) return a;
     if (op == Op::Invert) return wrap(e.apply(kNot, {*a.tensor()}));
-    return invalid("'{}' of a tensor has no meaning; '~' negates each element", spelling(op));
+    return refused(DiagnosticId::OperandType, "'{}' of a tensor has no meaning; '~' negates each element",
+                   spelling(op));
   }
   if (op == Op::Neg && a.integer()) return integers(Op::Sub, 0, *a.integer());
   if (op == Op::Neg && a.isNumber()) return Operand(-a.number());
   if (op == Op::Pos && a.isNumber()) return a;
   if (op == Op::Invert && a.integer()) return Operand(~*a.integer());
-  return invalid("'{}' of {} has no meaning", spelling(op), describe(a));
+  return refused(DiagnosticId::OperandType, "'{}' of {} has no meaning", spelling(op), describe(a));
 }
 
 } // namespace tegula::lang

@@ -5,6 +5,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "lang/Binding.h"
 #include "lang/Library.h"
+#include "lang/ProblemText.h"
+#include "lang/Trial.h"
 #include <algorithm>
 
 namespace tegula::lang {
@@ -12,70 +14,6 @@ namespace tegula::lang {
 namespace {
 
 using Entry = OperatorLibrary::Impl::Entry;
-
-/// The types of one trial.
-struct Trial {
-  std::string text; // for messages: "x f32[3,4]"
-  std::vector<TensorType> types;
-  std::vector<bool> present;
-  Attributes attributes;
-  std::vector<const TensorType*> pointers() const {
-    std::vector<const TensorType*> p;
-    for (size_t i = 0; i < types.size(); ++i) p.push_back(present[i] ? &types[i] : nullptr);
-    return p;
-  }
-};
-
-std::vector<std::string_view> split(std::string_view s, char at) {
-  std::vector<std::string_view> out;
-  while (!s.empty()) {
-    size_t end = std::min(s.find(at), s.size());
-    if (end > 0) out.push_back(s.substr(0, end));
-    s.remove_prefix(std::min(end + 1, s.size()));
-  }
-  return out;
-}
-
-std::optional<int64_t> integer(std::string_view s) {
-  if (s.empty() || s.size() > 18) return {};
-  bool negative = s[0] == '-';
-  int64_t v = 0;
-  for (char c : s.substr(negative)) {
-    if (c < '0' || c > '9') return {};
-    v = v * 10 + (c - '0');
-  }
-  return negative ? -v : v;
-}
-
-std::optional<Shape> shapeOf(std::string_view s) {
-  Shape shape;
-  s = s.substr(0, s.find(':'));
-  for (std::string_view part : split(s, ',')) {
-    std::optional<int64_t> d = integer(part);
-    if (!d || *d < 0 || shape.rank() == kMaxRank) return {};
-    shape.push_back(*d);
-  }
-  return shape;
-}
-
-AttrValue attributeOf(std::string_view s, const AttributeType& type) {
-  if (s == "true" || s == "false") return s == "true";
-  if (std::optional<int64_t> i = integer(s)) return *i;
-  if (type.kind == AttributeType::Kind::Ints)
-    if (std::optional<Shape> shape = shapeOf(s)) return *shape;
-  char* end = nullptr;
-  std::string text(s);
-  double d = std::strtod(text.c_str(), &end);
-  if (!text.empty() && *end == 0) return d;
-  return Symbol(s);
-}
-
-DType dtypeFor(const InputDecl& in, DType d) {
-  const DTypeRule& r = in.type.alternatives.back().tensor.dtype;
-  if (r.kind == DTypeRule::Kind::Fixed) return r.dtype;
-  if (r.kind == DTypeRule::Kind::Int) return DType::I64;
-  return d;
-}
 
 class Prober {
 public:
@@ -95,52 +33,14 @@ public:
 private:
   /// False when something was reported.
   bool example() {
-    Trial t;
-    std::vector<std::string_view> parts = split(op_.example, ' ');
-    DType d = DType::F32;
-    for (std::string_view p : parts)
-      if (std::optional<DType> named = parseDType(p)) d = *named;
-    std::vector<std::vector<Shape>> given(op_.inputs.size());
-    for (size_t i = 1; i < parts.size(); ++i) {
-      size_t eq = parts[i].find('=');
-      if (eq == std::string_view::npos) {
-        if (!parseDType(parts[i])) return wrong("'{}' is neither name=value nor an element type", parts[i]);
-        continue;
-      }
-      Symbol name(parts[i].substr(0, eq));
-      std::string_view value = parts[i].substr(eq + 1);
-      if (int at = op_.inputIndex(name); at >= 0) {
-        std::optional<Shape> s = shapeOf(value);
-        if (!s) return wrong("'{}' is not a shape such as 4,1000", value);
-        given[at].push_back(*s);
-      } else if (const AttributeDecl* a = op_.attribute(name)) {
-        t.attributes.set(name, attributeOf(value, a->type));
-      } else {
-        return wrong("'{}' is neither an input nor an attribute", name.text());
-      }
+    std::optional<Trial> t = readExample(op_, diagnostics_);
+    if (!t) return false;
+    if (Status s = library_.complete(op_, t->attributes).status(); !s.ok()) {
+      diagnostics_.report(DiagnosticId::ExampleMismatch, op_.exampleSpan, "the example does not fit '{}': {}",
+                          op_.name.text(), message(s));
+      return false;
     }
-    for (size_t i = 0; i < op_.inputs.size(); ++i) {
-      const InputDecl& in = op_.inputs[i];
-      if (given[i].empty() && !in.optional && !in.variadic)
-        return wrong("it has no shape for the input '{}'", in.name.text());
-      if (given[i].empty() && in.optional) add(t, in, {}, d, false);
-      for (const Shape& s : given[i]) add(t, in, s, d, true);
-    }
-    if (Status s = library_.complete(op_, t.attributes).status(); !s.ok()) return wrong("{}", message(s));
-    t.text = op_.example;
-    return attempt(t, true);
-  }
-  template <typename... A> bool wrong(fmt::format_string<A...> text, A&&... args) {
-    diagnostics_.report(DiagnosticId::ExampleMismatch, op_.exampleSpan, "the example does not fit '{}': {}",
-                        op_.name.text(), fmt::format(text, std::forward<A>(args)...));
-    return false;
-  }
-
-  void add(Trial& t, const InputDecl& in, const Shape& s, DType d, bool present) {
-    TensorType type{dtypeFor(in, d), s};
-    t.types.push_back(type);
-    t.present.push_back(present);
-    if (present) t.text += fmt::format("{}{} {}", t.text.empty() ? "" : ", ", in.name.text(), toString(type));
+    return attempt(*t, true);
   }
 
   /// Extents: every symbol its own prime, in order of appearance, larger ones first.
@@ -173,9 +73,9 @@ private:
         if (s.rank() == kMaxRank) break;
       }
       if (in.optional && !optional)
-        add(t, in, {}, DType::F32, false);
+        t.addAbsent();
       else
-        for (int n = in.variadic ? 2 : 1; n > 0; --n) add(t, in, s, DType::F32, true);
+        for (int n = in.variadic ? 2 : 1; n > 0; --n) t.add(in, {statedType(in).value_or(DType::F32), s});
     }
     if (!optional && !anyOptional) return {};
     return t;
@@ -213,7 +113,7 @@ private:
       return false;
     }
     bool result = message(s).find("its declaration") != std::string_view::npos;
-    diagnostics_.report(result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch,
+    diagnostics_.report(idOf(s, result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch),
                         at.body.line ? at.body : fallback, "{} (with {})", message(s), t.text);
     return false;
   }

@@ -2,6 +2,7 @@
 #include "lang/Scope.h"
 #include "lang/Builtins.h"
 #include "lang/Declarations.h"
+#include "lang/ForeignNames.h"
 
 namespace tegula::lang {
 
@@ -29,12 +30,9 @@ const NameState* Scope::use(const Expr& e) {
   static const NameState number{kind::Float}, dtype{kind::DType};
   if (e.name == Symbol("inf") || e.name == Symbol("nan") || e.name == Symbol("pi")) return &number;
   if (dtypeNamed(e.name)) return &dtype;
-  std::vector<std::string_view> names;
-  for (const auto& [n, state] : names_) names.push_back(n.text());
-  std::string hint = didYouMean(e.name.text(), names);
-  // What was meant counts as used.
-  for (std::string_view n : names)
-    if (hint == fmt::format("; did you mean '{}'?", n)) used_[Symbol(n)] = true;
+  std::string hint = insteadOfName(e.name.text());
+  if (hint.empty()) hint = didYouMeanType(e.name.text());
+  if (std::string near = unknown_ < kMostHints ? nearName(e.name) : ""; !near.empty()) hint = near;
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
   diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(),
                       hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
@@ -42,6 +40,12 @@ const NameState* Scope::use(const Expr& e) {
   // Known from here on, so that one mistake is said once.
   names_[e.name] = {};
   return nullptr;
+}
+
+std::string Scope::nearName(Symbol name) const {
+  std::vector<std::string_view> names;
+  for (const auto& [n, state] : names_) names.push_back(n.text());
+  return didYouMean(name.text(), names);
 }
 
 Scope::Names Scope::merge(const std::vector<Names>& ends) {
@@ -68,7 +72,7 @@ Scope::Names Scope::merge(const std::vector<Names>& ends) {
 }
 
 void Scope::reportUnused() {
-  if (diagnostics_.size() > before_ + unknown_) return;
+  if (diagnostics_.size() > before_) return;
   for (const auto& [name, origin] : origins_) {
     if (used_[name] || origin.unusedText.empty() || name.text().starts_with('_')) continue;
     diagnostics_.report(DiagnosticId::UnusedName, origin.at, "{}", origin.unusedText);

@@ -44,18 +44,22 @@ public:
   /// The names after paths that ended in `ends` (paths that returned are left out).
   static Names merge(const std::vector<Names>& ends);
 
-  /// Reports what was set and never read; nothing when other errors than unknown names were reported, because their
-  /// places may be the uses that are missing.
+  /// Reports what was set and never read; nothing when other errors were reported, because their places may be the uses
+  /// that are missing.
   void reportUnused();
 
 private:
+  static constexpr size_t kMostHints = 16; // each looks at all names, and only the first errors are shown
+  /// `; did you mean 'axis'?` for the nearest name that is known.
+  std::string nearName(Symbol) const;
+
   struct Origin {
     Span at;
     std::string unusedText;
   };
   Diagnostics& diagnostics_;
   size_t before_;      // diagnostics when the body began
-  size_t unknown_ = 0; // unknown names among those since
+  size_t unknown_ = 0; // unknown names since
   Names names_;
   std::map<Symbol, Origin> origins_;
   std::map<Symbol, bool> used_;

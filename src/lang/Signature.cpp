@@ -23,6 +23,15 @@ std::string describeKinds(Kinds k) {
   return s.empty() ? "nothing" : s;
 }
 
+namespace {
+std::string tooMany(const Signature& s, size_t most) {
+  if (most < s.params.size())
+    return fmt::format("'{}' takes '{}' by name only; write {}=…", s.name.text(), s.params[most].name.text(),
+                       s.params[most].name.text());
+  return fmt::format("'{}' takes at most {} {}, found more", s.name.text(), most, most == 1 ? "argument" : "arguments");
+}
+} // namespace
+
 Matched matchArguments(const Signature& s, const Expr& call) {
   Matched m;
   m.arguments.resize(s.params.size());
@@ -31,10 +40,8 @@ Matched matchArguments(const Signature& s, const Expr& call) {
   for (size_t i = 1; i < call.args.size(); ++i) {
     Symbol keyword = call.keywords[i];
     if (keyword.empty()) {
-      if (next >= s.params.size()) {
-        m.problems.push_back({Problem::Kind::TooMany, i,
-                              fmt::format("'{}' takes at most {} {}, found more", s.name.text(), s.params.size(),
-                                          s.params.size() == 1 ? "argument" : "arguments")});
+      if (next >= s.params.size() || s.params[next].keywordOnly) {
+        m.problems.push_back({Problem::Kind::TooMany, i, tooMany(s, next)});
         break;
       }
       m.arguments[next].push_back(i);
@@ -71,38 +78,32 @@ Matched matchArguments(const Signature& s, const Expr& call) {
   return m;
 }
 
+namespace {
+Kinds kindsOf(const AttributeType& t) {
+  static constexpr Kinds kinds[] = {kind::Int,
+                                    kind::Number,
+                                    kind::Bool,
+                                    kind::String,
+                                    Kinds(kind::DType | kind::String),
+                                    Kinds(kind::Int | kind::Tuple)};
+  return kinds[static_cast<int>(t.kind)] | (t.optional ? kind::None : 0);
+}
+} // namespace
+
 Signature signatureOf(const OperatorDecl& d) {
   Signature s;
   s.name = d.name;
-  for (const InputDecl& in : d.inputs) {
-    bool hasDefault = false;
-    for (const Parameter& p : d.function->parameters) hasDefault |= p.name == in.name && p.defaultValue;
-    Kinds kinds = kind::Tensor | (in.optional ? kind::None : 0) | (in.variadic ? kind::Tuple : 0);
-    s.params.push_back({in.name, kinds, !in.variadic && !(in.optional && hasDefault), in.variadic});
-  }
-  for (const AttributeDecl& a : d.attributes) {
-    Kinds k = a.type.optional ? kind::None : Kinds(0);
-    switch (a.type.kind) {
-    case AttributeType::Kind::Int:
-      k |= kind::Int;
-      break;
-    case AttributeType::Kind::Float:
-      k |= kind::Number;
-      break;
-    case AttributeType::Kind::Bool:
-      k |= kind::Bool;
-      break;
-    case AttributeType::Kind::String:
-      k |= kind::String;
-      break;
-    case AttributeType::Kind::DType:
-      k |= kind::DType | kind::String;
-      break;
-    case AttributeType::Kind::Ints:
-      k |= kind::Int | kind::Tuple;
-      break;
+  bool keywordOnly = false;
+  for (const Parameter& p : d.function->parameters) {
+    keywordOnly |= p.kind == Parameter::Kind::KeywordMarker;
+    if (int i = d.inputIndex(p.name); i >= 0) {
+      const InputDecl& in = d.inputs[i];
+      Kinds kinds = kind::Tensor | (in.optional ? kind::None : 0) | (in.variadic ? kind::Tuple : 0);
+      bool required = !in.variadic && !(in.optional && p.defaultValue);
+      s.params.push_back({in.name, kinds, required, in.variadic, keywordOnly});
+    } else if (const AttributeDecl* a = d.attribute(p.name)) {
+      s.params.push_back({a->name, kindsOf(a->type), a->required, false, keywordOnly});
     }
-    s.params.push_back({a.name, k, a.required, false});
   }
   s.results = d.resultCount();
   s.result = s.results > 1 ? kind::Tuple : kind::Tensor;

@@ -24,7 +24,8 @@ struct SignatureParam {
   Symbol name;
   Kinds kinds = kind::Any;
   bool required = true;
-  bool variadic = false; // takes all remaining positional arguments
+  bool variadic = false;    // takes all remaining positional arguments
+  bool keywordOnly = false; // follows a bare `*`
 };
 
 struct Signature {
@@ -46,7 +47,7 @@ struct Matched {
 };
 Matched matchArguments(const Signature&, const Expr& call);
 
-/// The signature of an operator as a function of bodies: inputs, then attributes.
+/// The signature of an operator as a function of bodies: its parameters in the order of its header.
 Signature signatureOf(const OperatorDecl&);
 
 } // namespace tegula::lang

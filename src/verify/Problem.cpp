@@ -3,91 +3,10 @@
 
 #include "base/NearestName.h"
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace tegula {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
-std::vector<std::string_view> words(std::string_view line) {
-  std::vector<std::string_view> result;
-  constexpr std::string_view kBlank = " \t\r";
-  while (true) {
-    line.remove_prefix(std::min(line.find_first_not_of(kBlank), line.size()));
-    if (line.empty()) return result;
-    size_t end = std::min(line.find_first_of(kBlank), line.size());
-    result.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
-}
-
-template <typename T> std::optional<T> number(std::string_view text) {
-  T value{};
-  if (text.starts_with('+')) text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<Shape> intList(std::string_view text) {
-  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-  Shape list;
-  if (text.empty()) return list;
-  for (std::string_view part : split(text, ',')) {
-    auto value = number<int64_t>(part);
-    if (!value || list.rank() == kMaxRank) return std::nullopt;
-    list.push_back(*value);
-  }
-  return list;
-}
-
-StatusOr<std::pair<double, double>> parseRange(std::string_view text) {
-  size_t dots = text.find("..");
-  auto low = number<double>(text.substr(0, dots)), high = number<double>(text.substr(dots + 2));
-  if (!low || !high || !(*low < *high) || !std::isfinite(*high - *low))
-    return invalid("range {} is not low..high with finite numbers", text);
-  return std::pair(*low, *high);
-}
-
-/// `3,67,5:t:bf16:0..4` after the equals sign.
-Status parseInputText(std::string_view text, ProblemInput& input) {
-  std::vector<std::string_view> parts = split(text, ':');
-  auto shape = intList(parts[0]); // empty: rank 0
-  if (!shape) return invalid("{}: shape {} is not a list of at most {} extents", input.name.text(), parts[0], kMaxRank);
-  input.type.shape = *shape;
-  bool hasLayout = false, hasDType = false;
-  for (size_t i = 1; i < parts.size(); ++i) {
-    bool again = false;
-    if (parts[i] == "t" || parts[i] == "e") {
-      again = std::exchange(hasLayout, true);
-      input.layout = parts[i] == "t" ? InputLayout::Transposed : InputLayout::Expanded;
-    } else if (auto dtype = parseDType(parts[i])) {
-      again = std::exchange(hasDType, true);
-      input.type.dtype = *dtype;
-    } else if (parts[i].find("..") != std::string_view::npos) {
-      again = input.range.has_value();
-      TG_ASSIGN_OR_RETURN(input.range, parseRange(parts[i]));
-    } else
-      return invalid("{}: {} is not t, e, a dtype or a range low..high", input.name.text(), parts[i]);
-    if (again)
-      return invalid("{}: {} is one too many; an input has one layout, one dtype and one range", input.name.text(),
-                     parts[i]);
-  }
-  if (!checkedElements(input.type.shape, sizeBytes(input.type.dtype)))
-    return invalid("{}: shape {} has a negative extent or is too large", input.name.text(), parts[0]);
-  return OkStatus();
-}
 
 /// Attributes of primitives have no declared types: these are lists of ints even with one number.
 bool isListAttribute(std::string_view name) {
@@ -99,40 +18,14 @@ bool isListAttribute(std::string_view name) {
 
 AttrValue guessValue(std::string_view name, std::string_view text) {
   if (isListAttribute(name))
-    if (auto list = intList(text)) return *list;
+    if (auto list = lang::parseIntList(text)) return *list;
   if (text == "none") return std::monostate();
   if (text == "true" || text == "false") return text == "true";
-  if (auto whole = number<int64_t>(text)) return *whole;
-  if (auto real = number<double>(text)) return *real;
+  if (auto whole = lang::parseNumber<int64_t>(text)) return *whole;
+  if (auto real = lang::parseNumber<double>(text)) return *real;
   if (auto dtype = parseDType(text)) return *dtype;
-  if (auto list = intList(text)) return *list;
+  if (auto list = lang::parseIntList(text)) return *list;
   return Symbol(text);
-}
-
-/// The text as a value of the declared type (`int`, `float`, `ints[2] | None`, …).
-StatusOr<AttrValue> parseValue(const OperatorInfo::Attribute& attribute, std::string_view text) {
-  std::string_view type = attribute.type;
-  std::optional<AttrValue> value;
-  if (text == "none" && type != "str") return AttrValue();
-  if (type.starts_with("ints")) {
-    auto list = intList(text);
-    bool repeats = list && list->rank() == 1 && !text.starts_with('['); // one number stands for each axis
-    if (repeats)
-      value = (*list)[0];
-    else if (list)
-      value = *list;
-  } else if (type.starts_with("int")) {
-    if (auto whole = number<int64_t>(text)) value = *whole;
-  } else if (type.starts_with("float")) {
-    if (auto real = number<double>(text)) value = *real;
-  } else if (type.starts_with("bool")) {
-    if (text == "true" || text == "false") value = text == "true";
-  } else if (type.starts_with("dtype")) {
-    if (auto dtype = parseDType(text)) value = *dtype;
-  } else
-    value = Symbol(text);
-  if (!value) return invalid("{}={}: expected a value of type {}", attribute.name.text(), text, attribute.type);
-  return *value;
 }
 
 Status setAttribute(Problem& problem, const CallSignature& signature, std::string_view name, std::string_view text) {
@@ -144,7 +37,7 @@ Status setAttribute(Problem& problem, const CallSignature& signature, std::strin
   for (const OperatorInfo::Attribute& a : signature.attributes) {
     known.push_back(a.name.text());
     if (a.name.text() != name) continue;
-    TG_ASSIGN_OR_RETURN(AttrValue value, parseValue(a, text));
+    TG_ASSIGN_OR_RETURN(AttrValue value, lang::parseAttributeText(name, a.type, text));
     problem.attributes.set(a.name, value);
     return OkStatus();
   }
@@ -153,19 +46,17 @@ Status setAttribute(Problem& problem, const CallSignature& signature, std::strin
 }
 
 Status addInput(Problem& problem, const CallSignature::Input& declared, std::string_view text) {
-  ProblemInput input;
-  input.name = declared.name;
-  input.present = true;
-  input.type.dtype = declared.dtype.value_or(problem.dtype);
-  TG_RETURN_IF_ERROR(parseInputText(text, input));
-  problem.inputs.push_back(input);
+  DType otherwise = declared.dtype.value_or(problem.dtype);
+  TG_ASSIGN_OR_RETURN(lang::InputText input, lang::parseInputText(declared.name.text(), text, otherwise));
+  problem.inputs.push_back(
+      {declared.name, true, {input.dtype.value_or(otherwise), input.shape}, input.layout, input.range});
   return OkStatus();
 }
 
 } // namespace
 
 StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& library) {
-  std::vector<std::string_view> parts = words(line);
+  std::vector<std::string_view> parts = lang::problemWords(line);
   if (parts.empty()) return invalid("the problem line is empty; expected OP name=shape … dtype attr=value");
   Problem problem;
   problem.op = Symbol(parts[0]);
@@ -208,7 +99,7 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
     if (isInput || std::ranges::count(pairs, name, &std::pair<std::string_view, std::string_view>::first) > 1)
       return invalid("{}: {} is given more than once", problem.op.text(), name);
     if (name == "seed") {
-      auto seed = number<uint64_t>(text);
+      auto seed = lang::parseNumber<uint64_t>(text);
       if (!seed) return invalid("seed={}: expected a count", text);
       problem.seed = *seed;
     } else {

@@ -9,17 +9,11 @@
 #pragma once
 
 #include "lang/OperatorLibrary.h"
+#include "lang/ProblemText.h"
 #include "tensor/HostArray.h"
 #include <optional>
 
 namespace tegula {
-
-/// How an input's elements lie in memory.
-enum class InputLayout : uint8_t {
-  Contiguous,
-  Transposed, // `:t` memory order of the axes reversed; rank 1: every other element
-  Expanded    // `:e` one slice along axis 0, repeated with stride 0
-};
 
 struct ProblemInput {
   Symbol name;

@@ -1,7 +1,6 @@
 // What calls take: from the library for operators, from a table for primitives (whose inputs have no names of their
 // own).
 #include "base/NearestName.h"
-#include "lang/Ast.h"
 #include "verify/Problem.h"
 
 #include <algorithm>
@@ -48,14 +47,6 @@ CallSignature ofPrimitive(const Primitive& p) {
   return signature;
 }
 
-std::optional<DType> statedType(const lang::InputDecl& input) {
-  if (input.type.alternatives.empty()) return std::nullopt;
-  const lang::DTypeRule& rule = input.type.alternatives[0].tensor.dtype;
-  if (rule.kind == lang::DTypeRule::Kind::Fixed) return rule.dtype;
-  if (rule.kind == lang::DTypeRule::Kind::Int) return DType::I64;
-  return std::nullopt;
-}
-
 } // namespace
 
 StatusOr<CallSignature> signatureOf(Symbol op, const OperatorLibrary& library) {
@@ -64,7 +55,8 @@ StatusOr<CallSignature> signatureOf(Symbol op, const OperatorLibrary& library) {
     signature.attributes = info->attributes;
     signature.results = info->results;
     for (const lang::InputDecl& input : library.declaration(op)->inputs)
-      signature.inputs.push_back({input.name, input.optional, input.variadic, input.differentiable, statedType(input)});
+      signature.inputs.push_back(
+          {input.name, input.optional, input.variadic, input.differentiable, lang::statedType(input)});
     return signature;
   }
   if (const Primitive* primitive = findPrimitive(op)) return ofPrimitive(*primitive);

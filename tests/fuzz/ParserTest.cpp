@@ -159,6 +159,8 @@ TEST(Fuzz, DeepNesting) {
            head + "x" + repeat("[0]", n),
            head + "x" + repeat(".shape", n),
            head + repeat("exp(", n) + "x" + repeat(")", n),
+           head + repeat("maximum(0, ", 100) + "x" + repeat(")", 100),
+           head + "exp(x)\n" + repeat("    y = zz + (\n", n),
            head + repeat("x if True else ", n) + "x",
            head + repeat("[", n),
            head + repeat("{", n),

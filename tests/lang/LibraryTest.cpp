@@ -18,11 +18,11 @@ std::shared_ptr<const OperatorLibrary> embedded() {
   return *l;
 }
 
-std::string loaded(std::string_view text, std::shared_ptr<const OperatorLibrary>* out) {
+std::string loaded(std::string_view text, std::shared_ptr<const OperatorLibrary>* out = nullptr) {
   SourceFile s{"t.tile", std::string(text)};
   auto l = OperatorLibrary::load({&s, 1});
   if (!l.ok()) return std::string(message(l.status()));
-  *out = *l;
+  if (out) *out = *l;
   return {};
 }
 
@@ -124,6 +124,32 @@ TEST(Library, ConditionsLoopsOptionalsAndVariadics) {
   Values absent = {x, Value()};
   EXPECT_EQ((*l->instantiate("shift", {absent.data(), 2}, {}, b))[0], x);
   EXPECT_EQ((*l->instantiate("shift", {absent.data(), 1}, {}, b))[0], x);
+}
+
+/// spec/problem-line.md: what a problem line may hold, an example may.
+TEST(Library, ExamplesAreProblemLines) {
+  for (std::string line :
+       {"x=4,6 f32 seed=3", "x=4,6:bf16:t:-1..1 d=[1,2]", "bf16 x=[4,6] d=none", "x=2,2 d=3", "x=2,2 d=3,4"})
+    EXPECT_EQ(loaded("@tile_op\n@example(\"f " + line + "\")\ndef f(x: Tensor[M, N], d: ints[2] | None = None) -> " +
+                     "Tensor[M, N]:\n    return x if d is None else x * d[1]\n"),
+              "")
+        << line;
+}
+
+TEST(Library, PositionalArgumentsFollowTheHeader) {
+  std::shared_ptr<const OperatorLibrary> l;
+  ASSERT_EQ(loaded("@tile_op\ndef f(x: Tensor[N], k: int, y: Tensor[N]) -> Tensor[N]:\n    return x * k + y\n\n\n"
+                   "@tile_op\ndef g(x: Tensor[N], y: Tensor[N]) -> Tensor[N]:\n    return f(y, 10, x)\n",
+                   &l),
+            "");
+  EagerBuilder b(*l);
+  auto vector = [&](double v) {
+    return b.input(HostArray::fromValues(DType::F32, {1}, std::vector<double>{v}), DType::F32);
+  };
+  Values in = {vector(1), vector(2)};
+  auto y = l->instantiate("g", {in.data(), 2}, {}, b);
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_EQ(b.array((*y)[0]).toVector(), (std::vector<double>{21}));
 }
 
 TEST(Library, EqualShapesBroadcastNothing) {

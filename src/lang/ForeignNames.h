@@ -1,0 +1,21 @@
+// Names of Python, NumPy and PyTorch that come by habit, and what the tile language has instead: the hints of
+// diagnostics. One table for each kind of name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tegula::lang {
+
+/// "f32" for "float32", "i64" for "long"; empty when it is no other name of an element type.
+std::string_view foreignType(std::string_view name);
+/// `; did you mean 'f32'?` for another name of an element type, or a name that is near to one; or nothing.
+std::string didYouMeanType(std::string_view name);
+/// `; write full(shape, 0)` for "zeros"; or nothing.
+std::string insteadOfFunction(std::string_view name);
+/// `; write transpose(x)` for the member or method "T"; or nothing.
+std::string insteadOfMember(std::string_view name);
+/// `; did you mean 'True'?` for "true", "newaxis"; or nothing.
+std::string insteadOfName(std::string_view name);
+
+} // namespace tegula::lang

@@ -33,11 +33,12 @@ std::vector<Symbol> builtinNames() {
 StatusOr<Shape> toShape(const Operand& o) {
   if (o.integer()) return Shape{*o.integer()};
   const Sequence* q = o.sequence();
-  if (!q) return invalid("expected a tuple of integers, found {}", describe(o));
+  if (!q) return refused(DiagnosticId::OperandType, "expected a tuple of integers, found {}", describe(o));
   if (q->size() > kMaxRank) return invalid("{} axes; a tensor has at most {}", q->size(), kMaxRank);
   Shape s;
   for (const Operand& x : *q) {
-    if (!x.integer()) return invalid("expected a tuple of integers, found {} in it", describe(x));
+    if (!x.integer())
+      return refused(DiagnosticId::OperandType, "expected a tuple of integers, found {} in it", describe(x));
     s.push_back(*x.integer());
   }
   return s;

@@ -1,6 +1,7 @@
 // Elementwise built-ins: functions of one element, choices, casts, comparisons by name.
 #include "lang/Builtins.h"
 #include "lang/Diagnostics.h"
+#include "lang/ForeignNames.h"
 #include <cmath>
 #include <limits>
 
@@ -80,7 +81,9 @@ StatusOr<Operand> cast(Emitter& e, Args a) {
     d = *a[1].dtype();
   else if (const Symbol* s = a[1].string()) {
     std::optional<DType> named = parseDType(s->text());
-    if (!named) return refused(DiagnosticId::OperandType, "cast: '{}' is not an element type", s->text());
+    if (!named)
+      return refused(DiagnosticId::OperandType, "cast: '{}' is not an element type{}", s->text(),
+                     didYouMeanType(s->text()));
     d = *named;
   }
   TG_ASSIGN_OR_RETURN(Value v, e.cast(*a[0].tensor(), d));

@@ -1,6 +1,9 @@
 // The checker of @tile_op and @grad bodies: names, calls, kinds of values, number of results. Every path is checked,
 // whatever the attributes will be; shapes and element types are Probe.cpp's.
 #include "lang/Builtins.h"
+#include "lang/Declarations.h"
+#include "lang/ForeignNames.h"
+#include "lang/Format.h"
 #include "lang/Library.h"
 #include "lang/Scope.h"
 #include <algorithm>
@@ -29,6 +32,7 @@ public:
   void declareGrad(const GradDecl& g, const OperatorDecl& op) {
     const auto& p = g.function->parameters;
     size_t i = 0;
+    for (const InputDecl& in : op.inputs) hasGradient_.push_back(in.differentiable);
     for (const InputDecl& in : op.inputs) scope_.declare(in.name, p[i++].span, {inputKinds(in)});
     for (const ResultDecl& r : op.results) {
       std::string unused =
@@ -50,9 +54,9 @@ public:
   }
 
   /// `expected` results of a return; `what` and `id` say how a wrong number is reported.
-  void run(int expected, std::string_view what, DiagnosticId id) {
+  void run(int expected, std::string what, DiagnosticId id) {
     expected_ = expected;
-    what_ = what;
+    what_ = std::move(what);
     resultId_ = id;
     block(f_.body);
     checkReturns(f_, diagnostics_);
@@ -127,10 +131,13 @@ private:
       if (s.message && !s.message->is(ExprKind::String))
         report(DiagnosticId::ArgumentType, s.message->span, "the message of an assert must be a string");
       break;
-    case StmtKind::Expr:
+    case StmtKind::Expr: {
+      size_t before = diagnostics_.size();
       expression(*s.value);
-      report(DiagnosticId::NoEffect, s.span, "this value is not used; expected an assignment or 'return'");
+      if (diagnostics_.size() == before)
+        report(DiagnosticId::NoEffect, s.span, "this value is not used; expected an assignment or 'return'");
       break;
+    }
     case StmtKind::Pass:
       break;
     }
@@ -165,8 +172,8 @@ private:
     int count = v.kinds & kind::Tuple ? v.count : 1;
     if (v.kinds == kind::Any) count = -1;
     if (count >= 0 && count != expected_ && expected_ >= 0)
-      report(resultId_, value.span, "{} {} returned; expected {} ({})", count, count == 1 ? "value is" : "values are",
-             expected_, what_);
+      report(resultId_, wrongCountAt(value, count), "{} {} returned; expected {} ({})", count,
+             count == 1 ? "value is" : "values are", expected_, what_);
     if (resultId_ != DiagnosticId::ResultCount) return;
     if (value.is(ExprKind::Tuple) && count == static_cast<int>(value.args.size())) {
       for (const ExprPtr& e : value.args)
@@ -174,6 +181,16 @@ private:
     } else if (!(v.kinds & kind::Tuple)) {
       returnedTensor(v.kinds, value.span);
     }
+  }
+
+  /// The value that is one too many: the gradient of an input that has none, else the first beyond what is expected.
+  Span wrongCountAt(const Expr& value, int count) const {
+    if (!value.is(ExprKind::Tuple) || count <= expected_ || count != static_cast<int>(value.args.size()))
+      return value.span;
+    size_t extra = static_cast<size_t>(expected_);
+    if (hasGradient_.size() == value.args.size())
+      extra = static_cast<size_t>(std::find(hasGradient_.begin(), hasGradient_.end(), false) - hasGradient_.begin());
+    return value.arg(extra).span;
   }
 
   void returnedTensor(Kinds k, Span at) {
@@ -213,9 +230,13 @@ private:
     scope_.restore(Scope::merge({before, scope_.snapshot()}));
   }
 
-  void condition(const Expr& e) {
-    Kinds k = expression(e).kinds;
+  void condition(const Expr& e) { conditionOf(e, expression(e).kinds); }
+
+  void conditionOf(const Expr& e, Kinds k) {
     if (k & (kind::Bool | kind::Int)) return;
+    if ((k & kind::None) && e.is(ExprKind::Name))
+      return report(DiagnosticId::ConditionType, e.span, "a condition is {}; write '{} is None' or '{} is not None'",
+                    describeKinds(k), e.name.text(), e.name.text());
     report(DiagnosticId::ConditionType, e.span, "a condition is {}; expected a constant bool{}", describeKinds(k),
            k & kind::Tensor ? " (where(c, a, b) chooses by element)" : "");
   }
@@ -303,11 +324,7 @@ private:
   }
 
   NameState binary(const Expr& e) {
-    if (e.op == Op::And || e.op == Op::Or) {
-      condition(e.arg(0));
-      condition(e.arg(1));
-      return {kind::Bool};
-    }
+    if (e.op == Op::And || e.op == Op::Or) return logical(e);
     NameState a = expression(e.arg(0)), b = expression(e.arg(1));
     if (e.op == Op::Is || e.op == Op::IsNot) {
       if (!e.arg(1).is(ExprKind::None))
@@ -315,9 +332,35 @@ private:
                spelling(e.op));
       return {kind::Bool};
     }
+    bool equality = e.op == Op::Equal || e.op == Op::NotEqual;
+    if (equality && (a.kinds == kind::None || b.kinds == kind::None) && ((a.kinds | b.kinds) & kind::Tensor)) {
+      report(DiagnosticId::OperandType, e.span, "{} compared with None by '{}'; write '{} {} None'",
+             describeKinds(a.kinds == kind::None ? b.kinds : a.kinds), spelling(e.op),
+             formatExpression(e.arg(a.kinds == kind::None ? 1 : 0)), e.op == Op::Equal ? "is" : "is not");
+      return {kind::Bool};
+    }
     NameState out{binaryKinds(e.op, a.kinds, b.kinds, e.span)};
     if (e.op == Op::Add && a.count >= 0 && b.count >= 0 && out.kinds == kind::Tuple) out.count = a.count + b.count;
     return out;
+  }
+
+  /// `and` and `or` are of constants; between tensors, which is one mistake, the result counts as the tensor meant.
+  NameState logical(const Expr& e) {
+    size_t before = diagnostics_.size();
+    Kinds a = expression(e.arg(0)).kinds, b = expression(e.arg(1)).kinds;
+    if (a != kind::Tensor && b != kind::Tensor) {
+      conditionOf(e.arg(0), a);
+      conditionOf(e.arg(1), b);
+      return {kind::Bool};
+    }
+    if (diagnostics_.size() > before) return {kind::Tensor};
+    Op op = e.op == Op::And ? Op::BitAnd : Op::BitOr;
+    auto part = [](const Expr& x) {
+      return x.is(ExprKind::Binary) ? fmt::format("({})", formatExpression(x)) : formatExpression(x);
+    };
+    report(DiagnosticId::ConditionType, e.span, "'{}' of tensors; by element it is written {} {} {}", spelling(e.op),
+           part(e.arg(0)), spelling(op), part(e.arg(1)));
+    return {kind::Tensor};
   }
 
   /// What `a op b` may be; reports when it can be nothing.
@@ -342,12 +385,49 @@ private:
     return Any;
   }
 
+  /// "np.sqrt" of a module that there is not; empty when the base is something.
+  std::string moduleMember(const Expr& e) const {
+    const Expr& base = e.arg(0);
+    if (!base.is(ExprKind::Name) || scope_.has(base.name) || !isForeignModule(base.name.text())) return {};
+    return fmt::format("{}.{}", base.name.text(), e.name.text());
+  }
+
+  /// x.sum(…), np.sqrt(x): reported at the member.
+  void methodCall(const Expr& callee) {
+    std::string_view name = callee.name.text();
+    std::string way;
+    if (findBuiltin(callee.name) || operators_.find(callee.name))
+      way = fmt::format("; functions are called by name: {}(x, …)", name);
+    if (std::string module = moduleMember(callee); !module.empty()) {
+      if (way.empty()) way = insteadOfFunction(name);
+      return report(DiagnosticId::UnknownFunction, callee.span, "'{}' is a function of a module{}", module,
+                    way.empty() ? ", which there are not; functions are called by name" : way);
+    }
+    size_t before = diagnostics_.size();
+    Kinds k = expression(callee.arg(0)).kinds;
+    if (diagnostics_.size() > before) return;
+    if (std::string instead = k & kind::Tensor ? insteadOfMember(name) : ""; way.empty()) way = instead;
+    const Expr& base = callee.arg(0);
+    report(DiagnosticId::UnknownFunction, callee.span, "'{}.{}' is a method{}",
+           base.is(ExprKind::Name) ? base.name.text() : "", name,
+           way.empty() ? ", which there are not; functions are called by name" : way);
+  }
+
   NameState member(const Expr& e) {
+    if (std::string module = moduleMember(e); !module.empty()) {
+      std::string_view name = e.name.text();
+      bool known = name == "pi" || name == "inf" || name == "nan" || dtypeNamed(e.name);
+      report(DiagnosticId::UnknownMember, e.span, "'{}' is of a module, which there are not{}", module,
+             known ? fmt::format("; write {}", name) : insteadOfName(name) + didYouMeanForeignType(name));
+      return {};
+    }
     Kinds k = expression(e.arg(0)).kinds;
     bool shape = e.name == Symbol("shape"), dtype = e.name == Symbol("dtype");
     if ((shape || dtype) && (k & kind::Tensor)) return {shape ? kind::Tuple : kind::DType};
+    std::string hint = k & kind::Tensor ? insteadOfMember(e.name.text()) : "";
+    if (hint.empty()) hint = didYouMean(e.name.text(), {"shape", "dtype"});
     report(DiagnosticId::UnknownMember, e.span, "{} has no '{}'; a tensor has shape and dtype{}", describeKinds(k),
-           e.name.text(), didYouMean(e.name.text(), {"shape", "dtype"}));
+           e.name.text(), hint);
     return {};
   }
 
@@ -386,6 +466,10 @@ private:
   NameState call(const Expr& e) {
     Symbol name = e.callee();
     if (name.empty()) {
+      if (e.arg(0).is(ExprKind::Member)) {
+        methodCall(e.arg(0));
+        return {};
+      }
       Span at = e.arg(0).span;
       if (at.endLine > at.line) at = Span::after(at); // the bracket that calls
       report(DiagnosticId::UnknownFunction, at, "only functions and operators can be called, by name");
@@ -399,13 +483,21 @@ private:
       arguments(e);
       return {};
     }
-    std::vector<std::string_view> names;
-    for (Symbol s : builtinNames()) names.push_back(s.text());
-    std::string hint = didYouMean(name.text(), names);
+    std::string hint = functionHint(name);
     report(DiagnosticId::UnknownFunction, e.arg(0).span, "unknown function '{}'{}", name.text(),
            hint.empty() ? "; expected a built-in function or an operator" : hint);
     arguments(e);
     return {};
+  }
+
+  std::string functionHint(Symbol name) const {
+    constexpr size_t kMostHints = 256; // each looks at all functions, and only the first errors are shown
+    std::string hint = insteadOfFunction(name.text());
+    if (!hint.empty() || diagnostics_.size() > kMostHints) return hint;
+    std::vector<std::string_view> names;
+    for (Symbol s : builtinNames()) names.push_back(s.text());
+    for (Symbol s : operators_.names()) names.push_back(s.text());
+    return didYouMean(name.text(), names);
   }
 
   void arguments(const Expr& e) {
@@ -431,8 +523,11 @@ private:
         Kinds k = kinds[i] = expression(star ? a.arg(0) : a).kinds;
         Kinds wanted = star ? (s.params[p].variadic ? kind::Tuple : Kinds(0)) : s.params[p].kinds;
         if (k & wanted) continue;
-        report(DiagnosticId::ArgumentType, a.span, "'{}' of '{}' is {}; expected {}", s.params[p].name.text(),
-               s.name.text(), star ? "spread by '*'" : describeKinds(k), describeKinds(s.params[p].kinds));
+        // max(x, y): the axis is a tensor.
+        bool two = p == 1 && k == kind::Tensor && (s.name == Symbol("max") || s.name == Symbol("min"));
+        report(DiagnosticId::ArgumentType, a.span, "'{}' of '{}' is {}; expected {}{}", s.params[p].name.text(),
+               s.name.text(), star ? "spread by '*'" : describeKinds(k), describeKinds(s.params[p].kinds),
+               two ? fmt::format("; of two tensors by element: {}imum(a, b)", s.name.text()) : "");
       }
     return {resultKinds(s, m, kinds), true, s.results > 1 ? s.results : -1};
   }
@@ -457,7 +552,8 @@ private:
   Diagnostics& diagnostics_;
   Scope scope_;
   int expected_ = 1;
-  std::string_view what_;
+  std::string what_;
+  std::vector<bool> hasGradient_; // of each input, in a @grad
   DiagnosticId resultId_ = DiagnosticId::ResultCount;
 };
 
@@ -475,11 +571,14 @@ void checkGrad(const GradDecl& g, const OperatorDecl& op, const OperatorTable& o
   c.declareGrad(g, op);
   int count = 0;
   bool variadic = false;
+  std::string names;
   for (const InputDecl& in : op.inputs) {
-    count += in.differentiable;
-    variadic |= in.differentiable && in.variadic;
+    if (!in.differentiable) continue;
+    ++count;
+    variadic |= in.variadic;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", in.name.text());
   }
-  c.run(variadic ? -1 : count, "one for each differentiable input", DiagnosticId::GradArity);
+  c.run(variadic ? -1 : count, "one for each input that has a gradient: " + names, DiagnosticId::GradArity);
 }
 
 } // namespace tegula::lang

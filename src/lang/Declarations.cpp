@@ -1,6 +1,8 @@
 // Reading decorators, parameters and annotations.
 #include "lang/Declarations.h"
 #include "lang/ForeignNames.h"
+#include "lang/Format.h"
+#include "lang/Operand.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -109,6 +111,11 @@ private:
     }
   }
 
+  static std::string keywordHint(Symbol keyword) {
+    bool right = keyword == Symbol("differentiable"); // the value is wrong
+    return right ? std::string() : didYouMean(keyword.text(), {"differentiable"});
+  }
+
   void opDecorator(const Expr& e, OperatorDecl& d) {
     if (e.is(ExprKind::Name)) return;
     for (size_t i = 1; i < e.args.size(); ++i) {
@@ -116,7 +123,8 @@ private:
         d.differentiable = e.arg(i).intValue;
       else
         report(DiagnosticId::DecoratorArguments, e.arg(i).span,
-               "tile_op takes differentiable=True or differentiable=False, found something else");
+               "tile_op takes differentiable=True or differentiable=False, found {}{}{}{}", e.keywords[i].text(),
+               e.keywords[i].empty() ? "" : "=", formatExpression(e.arg(i)).substr(0, 60), keywordHint(e.keywords[i]));
     }
   }
 
@@ -198,9 +206,16 @@ private:
       if (value)
         a.defaultValue = *value;
       else
-        report(DiagnosticId::BadDefault, p.defaultValue->span, "this default is not of the type {}", toString(a.type));
+        badDefault(*p.defaultValue, a.type);
     }
     d.attributes.push_back(std::move(a));
+  }
+
+  void badDefault(const Expr& e, const AttributeType& type) {
+    std::optional<AttrValue> value = literal(e);
+    report(DiagnosticId::BadDefault, e.span, "the default is {}; expected one literal of the type {}{}",
+           value ? describe(Operand::of(*value)) : fmt::format("the expression {}", formatExpression(e).substr(0, 60)),
+           toString(type), e.is(ExprKind::String) ? didYouMeanForeignType(e.text) : "");
   }
 
   /// `expected` names the types that may stand here.
@@ -225,14 +240,28 @@ private:
           t.kind = kind;
           return true;
         }
-    const Expr& head = innermost(*p);
     bool kernel = std::find(expected.begin(), expected.end(), kTunable.text()) != expected.end();
-    report(DiagnosticId::UnknownType, p->span, "{} is not a type; expected {}{}",
-           head.is(ExprKind::Name) ? fmt::format("'{}'", head.name.text()) : "this",
-           kernel ? "Tensor[…], Out[…], Tunable (a block size), int, float or bool"
-                  : "Tensor[…], int, float, bool, str, dtype, ints or ints[n]",
-           head.is(ExprKind::Name) ? didYouMean(head.name.text(), expected) : "");
+    notAType(*p,
+             kernel ? "Tensor[…], Out[…], Tunable (a block size), int, float or bool"
+                    : "Tensor[…], int, float, bool, str, dtype, ints or ints[n]",
+             expected);
     return false;
+  }
+
+  /// Says what was found in place of a type, and what it may have meant.
+  void notAType(const Expr& e, std::string_view expected, const std::vector<std::string_view>& near) {
+    const Expr& head = innermost(e);
+    std::string hint;
+    if (e.is(ExprKind::Tuple)) {
+      hint = "; several results are written tuple[A, B]";
+    } else if (e.is(ExprKind::Binary)) {
+      hint = "; a type is T, T | None, or A if … else B";
+    } else if (head.is(ExprKind::Name) || head.is(ExprKind::Member)) {
+      hint = didYouMean(head.name.text(), near);
+      if (hint.empty()) hint = insteadOfAnnotation(head.name.text());
+    }
+    report(DiagnosticId::UnknownType, e.span, "'{}' is not a type; expected {}{}",
+           formatExpression(head.is(ExprKind::Name) ? head : e).substr(0, 60), expected, hint);
   }
 
   // ---- results
@@ -351,7 +380,8 @@ private:
       return;
     }
     if (!e.is(ExprKind::Index) || !(e.arg(0).isName(kind) || (residual && e.arg(0).is(ExprKind::Name)))) {
-      report(DiagnosticId::UnknownType, e.span, "this is not a type; expected {}[…]", kind.text());
+      notAType(e, fmt::format("{}[…]{}", kind.text(), result ? " or tuple[Tensor[…], …]" : ""),
+               {kind.text(), result ? "tuple" : kind.text()});
       return;
     }
     for (size_t i = 1; i < e.args.size(); ++i) dimension(e.arg(i), t, result, i + 1 == e.args.size());

@@ -81,9 +81,14 @@ Status Diagnostics::status(std::span<const SourceFile> sources) const {
 
 std::string renderAt(Span at, std::string_view message, std::string_view id, std::span<const SourceFile> sources) {
   if (at.line <= 0 || at.file < 0 || static_cast<size_t>(at.file) >= sources.size()) return std::string(message);
-  const SourceFile& source = sources[at.file];
-  std::string out = fmt::format("{}:{}:{}: error: {}", source.path, at.line, at.column, message);
+  std::string out = fmt::format("{}:{}:{}: error: {}", sources[at.file].path, at.line, at.column, message);
   if (!id.empty()) out += fmt::format(" [{}]", id);
+  return out + renderLine(at, sources);
+}
+
+std::string renderLine(Span at, std::span<const SourceFile> sources) {
+  if (at.line <= 0 || at.file < 0 || static_cast<size_t>(at.file) >= sources.size()) return {};
+  const SourceFile& source = sources[at.file];
   std::string_view text = lineOf(source.text, at.line);
   size_t begin = std::min<size_t>(at.column - 1, text.size());
   size_t cut = begin > kShownWidth / 2 ? begin - kShownWidth / 2 : 0;
@@ -100,9 +105,8 @@ std::string renderAt(Span at, std::string_view message, std::string_view id, std
   std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   for (size_t bad; (bad = findInvalidUtf8(line)) != std::string::npos;) line[bad] = '?'; // terminals choke on it
   size_t length = end > begin ? width(begin, end) : 0;
-  out += fmt::format("\n    {}\n    {}^{}", line, std::string(width(cut, begin), ' '),
+  return fmt::format("\n    {}\n    {}^{}", line, std::string(width(cut, begin), ' '),
                      std::string(length > 1 ? length - 1 : 0, '~'));
-  return out;
 }
 
 void attachId(Status& s, DiagnosticId id) {

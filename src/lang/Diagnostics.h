@@ -112,6 +112,8 @@ Status withContext(const Status&, std::string_view context);
 
 /// The file, line and caret of one place with a message: also for errors found when an operator is instantiated.
 std::string renderAt(Span at, std::string_view message, std::string_view id, std::span<const SourceFile> sources);
+/// Only the source line and the caret under it, each after a line break.
+std::string renderLine(Span at, std::span<const SourceFile> sources);
 
 /// `; did you mean 'axis'?` for the candidate nearest to `name` (base/NearestName.h), or nothing when none is near.
 /// Names of one letter are near only to themselves, in the other case.

@@ -102,6 +102,8 @@ Op ExpressionParser::comparisonOperator() {
 
 ExprPtr ExpressionParser::comparison() {
   ExprPtr e = arithmetic(1);
+  if (at("in") || (at("not") && ahead(1).is("in")))
+    unsupported("'in' stands only in a 'for' statement; compare with each: a == b or a == c");
   Op op = comparisonOperator();
   if (op == Op::None) return e;
   e = binary(op, std::move(e), arithmetic(1));
@@ -118,10 +120,24 @@ ExprPtr ExpressionParser::arithmetic(int precedence) {
     const BinaryRule* rule = nullptr;
     for (const BinaryRule& r : kBinary)
       if (at(r.text) && r.precedence >= precedence) rule = &r;
-    if (!rule) return e;
+    if (!rule) {
+      if (at("<<") || at(">>"))
+        unsupported("shifts are not part of the tile language; write x * 2 ** n, or x // 2 ** n");
+      return e;
+    }
     next();
+    refuseOperatorOfC();
     e = binary(rule->op, std::move(e), rule->precedence == 5 ? unary() : arithmetic(rule->precedence + 1));
   }
+}
+
+void ExpressionParser::refuseOperatorOfC() {
+  if (!adjacent()) return;
+  std::string_view before = list_.tokens[pos_ - 1].text;
+  if (before == "&" && at("&")) unsupported("'&&' is written 'and' of constants, '&' of tensors");
+  if (before == "|" && at("|")) unsupported("'||' is written 'or' of constants, '|' of tensors");
+  if ((before == "+" || before == "-") && at(before) && ahead(1).kind == TokenKind::Newline)
+    unsupported(before == "+" ? "'x++' is written x += 1" : "'x--' is written x -= 1");
 }
 
 ExprPtr ExpressionParser::unary() {
@@ -181,8 +197,11 @@ ExprPtr ExpressionParser::call(ExprPtr callee) {
       fail(DiagnosticId::KeywordOrder, missingPlace(),
            "an argument without a name follows one with a name; expected name=value");
     }
+    if (at("**")) unsupported("'**' cannot stand before an argument; write name=value for each");
     e->keywords.push_back(keyword);
     e->args.push_back(at("*") ? star() : expression());
+    refuseComprehension();
+    refuseWalrus();
     if (!take(",")) break;
   }
   expect(")", "after the arguments");
@@ -253,6 +272,9 @@ ExprPtr ExpressionParser::atom() {
   const Token& t = token();
   switch (t.kind) {
   case TokenKind::Name: {
+    if (ahead(1).kind == TokenKind::String && ahead(1).span.line == t.span.line &&
+        ahead(1).span.column == t.span.endColumn && t.text.size() <= 2)
+      unsupported("strings have no prefix in the tile language (no f-strings); write a plain \"…\"");
     ExprPtr e = make(ExprKind::Name, next().span);
     e->name = Symbol(t.text);
     return e;
@@ -276,6 +298,7 @@ ExprPtr ExpressionParser::atom() {
     if (at("(")) return parentheses();
     if (at("[")) return listInBrackets();
     if (at("...")) return make(ExprKind::Ellipsis, next().span);
+    if (at("{")) unsupported("there are no dictionaries and no sets; several values are a tuple: (a, b)");
     break;
   default:
     break;
@@ -329,9 +352,8 @@ ExprPtr ExpressionParser::parentheses() {
     }
     e = finish(std::move(tuple));
   }
-  if (at("for"))
-    fail(DiagnosticId::UnsupportedSyntax, token().span,
-         "comprehensions are not part of the tile language; write a 'for' statement");
+  refuseComprehension();
+  refuseWalrus();
   if (at("="))
     fail(DiagnosticId::ExpectedToken, begin,
          "name=value inside parentheses that are not a call; expected the name of a function before '('");
@@ -355,9 +377,7 @@ ExprPtr ExpressionParser::listInBrackets() {
     refuseOtherEnd(bracket);
     if (at(":")) fail(DiagnosticId::ExpectedToken, e->span, "a slice in a list; expected what is indexed before '['");
     e->args.push_back(element());
-    if (at("for"))
-      fail(DiagnosticId::UnsupportedSyntax, token().span,
-           "comprehensions are not part of the tile language; write a 'for' statement");
+    refuseComprehension();
     if (!take(",")) break;
   }
   refuseOtherEnd(bracket);

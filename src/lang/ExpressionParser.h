@@ -63,6 +63,23 @@ protected:
   /// A '[' of several lines that ends in ')', where a '[' cannot stand: the '[' is the wrong one.
   void refuseOtherEnd(Span bracket);
 
+  /// Refuses the Python and C that has another form here, naming it.
+  [[noreturn]] void unsupported(std::string_view message) {
+    fail(DiagnosticId::UnsupportedSyntax, token().span, std::string(message));
+  }
+  void refuseComprehension() {
+    if (at("for")) unsupported("comprehensions are not part of the tile language; write a 'for' statement");
+  }
+  void refuseWalrus() {
+    if (at(":=")) unsupported("':=' is not part of the tile language; assign on a line before");
+  }
+  void refuseOperatorOfC();
+  /// Whether the token follows the one before it without a space.
+  bool adjacent() const {
+    const Span &a = previous(), &b = token().span;
+    return a.endLine == b.line && a.endColumn == b.column;
+  }
+
   int depth_ = 0;
 };
 

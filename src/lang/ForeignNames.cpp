@@ -2,6 +2,7 @@
 #include "lang/ForeignNames.h"
 #include "lang/Diagnostics.h"
 #include "tensor/DType.h"
+#include <algorithm>
 #include <span>
 
 namespace tegula::lang {
@@ -60,7 +61,7 @@ constexpr Row kFunctions[] = {
     {"isinstance", "'x is None' for an optional input; other kinds are known from the header"},
     {"enumerate", "for i in range(len(xs))"},
     {"zip", "for i in range(len(xs))"},
-    {"print", "nothing: a body is mathematics and prints nothing"}};
+    {"print", "nothing in its place: a body is mathematics"}};
 
 constexpr Row kMembers[] = {{"view", "reshape(x, shape)"},
                             {"flatten", "reshape(x, (-1,))"},
@@ -77,6 +78,8 @@ constexpr Row kMembers[] = {{"view", "reshape(x, shape)"},
                             {"long", "cast(x, i64)"},
                             {"int", "cast(x, i32)"},
                             {"size", "x.shape[axis]"},
+                            {"shape", "x.shape[axis]"},
+                            {"dtype", "x.dtype"},
                             {"ndim", "rank(x)"},
                             {"dim", "rank(x)"},
                             {"numel", "count(x)"},
@@ -88,6 +91,22 @@ constexpr Row kMembers[] = {{"view", "reshape(x, shape)"},
 constexpr Row kNames[] = {{"true", "True"}, {"false", "False"}, {"none", "None"},
                           {"null", "None"}, {"nil", "None"},    {"newaxis", "None"},
                           {"NaN", "nan"},   {"Inf", "inf"},     {"infinity", "inf"}};
+
+constexpr Row kAnnotations[] = {{"Optional", "int | None, or Tensor[…] | None"},
+                                {"Union", "T | None; a type that depends on something is A if … else B"},
+                                {"integer", "int"},
+                                {"boolean", "bool"},
+                                {"string", "str"},
+                                {"double", "float"},
+                                {"number", "float"},
+                                {"array", "Tensor[…]"},
+                                {"ndarray", "Tensor[…]"},
+                                {"list", "ints, or ints[2] for two"},
+                                {"List", "ints, or ints[2] for two"},
+                                {"tuple", "ints, or ints[2] for two; results are tuple[Tensor[…], …]"},
+                                {"Tuple", "ints, or ints[2] for two; results are tuple[Tensor[…], …]"}};
+
+constexpr std::string_view kModules[] = {"np", "numpy", "torch", "math", "jnp", "jax", "tf", "F", "nn", "tl", "cp"};
 
 std::string_view find(std::span<const Row> table, std::string_view name) {
   for (auto [from, to] : table)
@@ -110,6 +129,15 @@ std::string didYouMeanType(std::string_view name) {
   return didYouMean(name, types);
 }
 
+std::string didYouMeanForeignType(std::string_view name) {
+  return foreignType(name).empty() ? std::string() : didYouMeanType(name);
+}
+
+bool isForeignModule(std::string_view name) {
+  return std::find(std::begin(kModules), std::end(kModules), name) != std::end(kModules);
+}
+
+std::string insteadOfAnnotation(std::string_view name) { return write(find(kAnnotations, name)); }
 std::string insteadOfFunction(std::string_view name) { return write(find(kFunctions, name)); }
 std::string insteadOfMember(std::string_view name) { return write(find(kMembers, name)); }
 

@@ -11,6 +11,12 @@ namespace tegula::lang {
 std::string_view foreignType(std::string_view name);
 /// `; did you mean 'f32'?` for another name of an element type, or a name that is near to one; or nothing.
 std::string didYouMeanType(std::string_view name);
+/// The same for another name only: not for what is near.
+std::string didYouMeanForeignType(std::string_view name);
+/// Whether it is what Python programs call a module of mathematics: "np", "torch", "math".
+bool isForeignModule(std::string_view name);
+/// `; write int | None` for the annotation "Optional"; or nothing.
+std::string insteadOfAnnotation(std::string_view name);
 /// `; write full(shape, 0)` for "zeros"; or nothing.
 std::string insteadOfFunction(std::string_view name);
 /// `; write transpose(x)` for the member or method "T"; or nothing.

@@ -13,6 +13,8 @@ class OperatorTable {
 public:
   virtual ~OperatorTable() = default;
   virtual const OperatorDecl* find(Symbol) const = 0;
+  /// Sorted.
+  virtual std::vector<Symbol> names() const = 0;
   virtual StatusOr<Attributes> complete(const OperatorDecl&, const Attributes&) const = 0;
 };
 

@@ -25,6 +25,69 @@ bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
 
+/// What looks like a piece of the language and is not, by code point.
+struct Lookalike {
+  char32_t code;
+  std::string_view name, instead;
+};
+constexpr Lookalike kLookalikes[] = {{'!', "", "write 'not', or '!=' to compare"},
+                                     {'`', "", "strings stand in \"…\""},
+                                     {0xA0, "no-break space", "write a space"},
+                                     {0xAD, "soft hyphen", "delete it"},
+                                     {0x200B, "zero-width space", "delete it"},
+                                     {0x200C, "zero-width non-joiner", "delete it"},
+                                     {0x200D, "zero-width joiner", "delete it"},
+                                     {0x2060, "word joiner", "delete it"},
+                                     {0xFEFF, "byte order mark", "delete it"},
+                                     {0x3000, "ideographic space", "write a space"},
+                                     {0x2018, "left single quotation mark", "write '"},
+                                     {0x2019, "right single quotation mark", "write '"},
+                                     {0x201C, "left double quotation mark", "write \""},
+                                     {0x201D, "right double quotation mark", "write \""},
+                                     {0x2013, "en dash", "write -"},
+                                     {0x2014, "em dash", "write -"},
+                                     {0x2212, "minus sign", "write -"},
+                                     {0xD7, "multiplication sign", "write *"},
+                                     {0x2264, "less-than or equal to", "write <="},
+                                     {0x2265, "greater-than or equal to", "write >="},
+                                     {0x2260, "not equal to", "write !="},
+                                     {0x2026, "horizontal ellipsis", "write ..."}};
+
+/// The bytes of the first code point, by the first of them.
+std::string_view firstCharacter(std::string_view s) {
+  auto lead = static_cast<unsigned char>(s[0]);
+  return s.substr(0, lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1);
+}
+
+/// Of one character that is UTF-8.
+char32_t codePoint(std::string_view s) {
+  auto lead = static_cast<unsigned char>(s[0]);
+  char32_t code = s.size() == 1 ? lead : lead & (0x7Fu >> s.size());
+  for (char c : s.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3Fu);
+  return code;
+}
+
+const Lookalike* lookalike(char32_t code) {
+  for (const Lookalike& l : kLookalikes)
+    if (l.code == code) return &l;
+  return nullptr;
+}
+
+/// "'$'", for what may not be seen "U+00A0 (no-break space)", and "this" for bytes that are no text.
+std::string characterName(std::string_view c) {
+  if (findInvalidUtf8(c) != std::string_view::npos) return "this";
+  char32_t code = codePoint(c);
+  if (code > 0x20 && code < 0x7F) return fmt::format("'{}'", c);
+  const Lookalike* l = lookalike(code);
+  std::string number = fmt::format("U+{:04X}", static_cast<uint32_t>(code));
+  return l ? fmt::format("{} ({})", number, l->name) : number;
+}
+
+std::string_view insteadOfCharacter(std::string_view c) {
+  const Lookalike* l = findInvalidUtf8(c) == std::string_view::npos ? lookalike(codePoint(c)) : nullptr;
+  return l ? l->instead : "expected a name, a number, a string or an operator";
+}
+
 class Lexer {
 public:
   Lexer(std::string_view text, int32_t file, Diagnostics& diagnostics)
@@ -109,11 +172,7 @@ private:
 
   void indentTo(int width, Span span) {
     if (width > indents_.back()) {
-      if (indents_.size() > kMaxDepth) {
-        if (!tooDeep_) diagnostics_.report(DiagnosticId::TooDeep, span, "blocks nest more than {} deep", kMaxDepth);
-        tooDeep_ = true;
-        return;
-      }
+      if (indents_.size() > kMaxDepth + 1) return; // the parser refuses what nests deeper
       indents_.push_back(width);
       blockStart_ = span;
       push(TokenKind::Indent, span, {});
@@ -291,8 +350,9 @@ private:
     while (!atEnd() && strange(peek())) ++pos_;
     if (pos_ == begin) ++pos_;
     if (begin <= invalidAt_ && invalidAt_ < pos_) return; // said in checkEncoding
-    diagnostics_.report(DiagnosticId::BadCharacter, from(begin),
-                        "this is not part of the tile language; expected a name, a number, a string or an operator");
+    std::string_view first = firstCharacter(text_.substr(begin));
+    diagnostics_.report(DiagnosticId::BadCharacter, from(begin), "{} is not part of the tile language; {}",
+                        characterName(first), insteadOfCharacter(first));
   }
 
   void bracket(std::string_view op, Span span) {
@@ -363,7 +423,7 @@ private:
   int depth_ = 0;                   // open brackets
   int32_t outermost_ = 0;           // the line of the first of them
   bool closedSeveralLines_ = false; // the last brackets that closed stood on several lines
-  bool lineBegins_ = true, joined_ = false, tooDeep_ = false;
+  bool lineBegins_ = true, joined_ = false;
   std::vector<int> indents_ = {0};
   Span blockStart_; // of the block begun last
   std::vector<Token> tokens_;

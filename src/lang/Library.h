@@ -23,6 +23,7 @@ struct OperatorLibrary::Impl : lang::OperatorTable {
   absl::flat_hash_map<Symbol, Entry> entries;
 
   const lang::OperatorDecl* find(Symbol) const override;
+  std::vector<Symbol> names() const override;
   StatusOr<Attributes> complete(const lang::OperatorDecl&, const Attributes&) const override;
 
   /// The place of an error: in a body or result declaration, or the input declaration that refused its type.

@@ -120,6 +120,10 @@ private:
     for (const Parameter& q : p)
       if (q.annotation || q.defaultValue || q.kind == Parameter::Kind::KeywordMarker)
         return wrong(&q - p.data(), "the parameters of a @grad are plain names; their types come from the operator");
+    for (size_t i = 0; i < std::min(p.size(), inputs + outputs + results); ++i)
+      if (op.attribute(p[i].name))
+        return wrong(i, fmt::format("'{}' is an attribute of '{}'; attributes come last: ({})", p[i].name.text(),
+                                    op.name.text(), attributesLast(p, op)));
     for (size_t i = 0; i < inputs; ++i)
       if (i >= p.size() || p[i].name != op.inputs[i].name)
         return wrong(
@@ -148,6 +152,12 @@ private:
       g.attributes.push_back(p[i].name);
     }
     return true;
+  }
+
+  static std::string attributesLast(const std::vector<Parameter>& p, const OperatorDecl& op) {
+    std::string first, last;
+    for (const Parameter& q : p) (op.attribute(q.name) ? last : first) += fmt::format(", {}", q.name.text());
+    return (first + last).substr(2);
   }
 
   // ---- @tile_kernel
@@ -229,7 +239,8 @@ private:
   }
 
   void checkBodies() {
-    for (auto& [name, e] : impl_.entries) {
+    for (Symbol name : order_) {
+      OperatorLibrary::Impl::Entry& e = impl_.entries.at(name);
       if (isBroken(name)) continue;
       checkOperator(*e.op, impl_, !syntaxErrors_, diagnostics_);
       if (e.grad) checkGrad(*e.grad, *e.op, impl_, !syntaxErrors_, diagnostics_);

@@ -27,11 +27,18 @@ StatusOr<const OperatorLibrary::Impl::Entry*> require(const OperatorLibrary::Imp
   return notFound("no operator '{}' in the library{}", name.text(), didYouMean(name.text(), names));
 }
 
-/// `softmax (ops/softmax.tile:7): …` for an error inside a body; errors about the call itself name the operator
+/// `softmax (ops/softmax.tile:7:5): …` for an error inside a body; errors about the call itself name the operator
 /// already.
 Status locate(const OperatorLibrary::Impl& impl, const OperatorDecl& op, const Status& s, Span at) {
   if (at.line == 0 || at.file < 0 || static_cast<size_t>(at.file) >= impl.sources.size()) return s;
-  return addContext(s, fmt::format("{} ({}:{})", op.name.text(), impl.sources[at.file].path, at.line));
+  return withContext(s, fmt::format("{} ({}:{}:{})", op.name.text(), impl.sources[at.file].path, at.line, at.column));
+}
+
+/// locate, and the line with a caret below: once, where the innermost operator failed.
+Status locateAndShow(const OperatorLibrary::Impl& impl, const OperatorDecl& op, const Status& s, Span at) {
+  Status located = locate(impl, op, s, at);
+  if (at.line == 0 || message(s).find('\n') != std::string_view::npos) return located;
+  return Status(located.code(), fmt::format("{}{}", message(located), renderLine(at, impl.sources)));
 }
 } // namespace
 
@@ -40,12 +47,7 @@ const OperatorInfo* OperatorLibrary::find(Symbol name) const {
   return e ? &e->info : nullptr;
 }
 
-std::vector<Symbol> OperatorLibrary::names() const {
-  std::vector<Symbol> names;
-  for (const auto& [n, e] : impl_->entries) names.push_back(n);
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<Symbol> OperatorLibrary::names() const { return impl_->names(); }
 
 StatusOr<Attributes> OperatorLibrary::completeAttributes(Symbol op, const Attributes& attributes) const {
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
@@ -57,7 +59,7 @@ StatusOr<TensorTypes> OperatorLibrary::infer(Symbol op, std::span<const TensorTy
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   Impl::Failure at;
   StatusOr<TensorTypes> t = impl_->infer(*e, inputs, attributes, &at);
-  return t.ok() ? t : locate(*impl_, *e->op, t.status(), at.body);
+  return t.ok() ? t : locateAndShow(*impl_, *e->op, t.status(), at.body);
 }
 
 StatusOr<Values> OperatorLibrary::instantiate(Symbol op, std::span<const Value> inputs, const Attributes& attributes,
@@ -65,7 +67,7 @@ StatusOr<Values> OperatorLibrary::instantiate(Symbol op, std::span<const Value> 
   TG_ASSIGN_OR_RETURN(const auto* e, require(*impl_, op));
   Impl::Failure at;
   StatusOr<Values> v = impl_->run(*e, inputs, attributes, builder, &at);
-  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at.body);
+  return v.ok() ? v : locateAndShow(*impl_, *e->op, v.status(), at.body);
 }
 
 StatusOr<Values> OperatorLibrary::instantiateGrad(Symbol op, std::span<const Value> inputs,
@@ -76,7 +78,7 @@ StatusOr<Values> OperatorLibrary::instantiateGrad(Symbol op, std::span<const Val
   if (!e->grad) return notFound("{}: no @grad; its gradient is derived from its body", op.text());
   Impl::Failure at;
   StatusOr<Values> v = impl_->runGrad(*e, inputs, outputs, outputGradients, attributes, builder, &at);
-  return v.ok() ? v : locate(*impl_, *e->op, v.status(), at.body);
+  return v.ok() ? v : locateAndShow(*impl_, *e->op, v.status(), at.body);
 }
 
 const OperatorDecl* OperatorLibrary::declaration(Symbol op) const {
@@ -103,6 +105,13 @@ std::string OperatorLibrary::sourceOf(Symbol op) const {
 const OperatorDecl* OperatorLibrary::Impl::find(Symbol name) const {
   auto it = entries.find(name);
   return it == entries.end() ? nullptr : it->second.op.get();
+}
+
+std::vector<Symbol> OperatorLibrary::Impl::names() const {
+  std::vector<Symbol> names;
+  for (const auto& [n, e] : entries) names.push_back(n);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 StatusOr<Attributes> OperatorLibrary::Impl::complete(const OperatorDecl& op, const Attributes& given) const {
@@ -321,8 +330,10 @@ StatusOr<Values> TypeBuilder::call(Symbol op, std::span<const Value> inputs, con
   absl::InlinedVector<const TensorType*, 6> pointers(inputs.size(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].present()) types[i] = typeOf(inputs[i]), pointers[i] = &types[i];
-  TG_ASSIGN_OR_RETURN(TensorTypes out, library_.infer(it->second, pointers, attributes, nullptr, budget_));
-  return add(std::move(out));
+  OperatorLibrary::Impl::Failure at;
+  StatusOr<TensorTypes> out = library_.infer(it->second, pointers, attributes, &at, budget_);
+  if (!out.ok()) return locate(library_, *it->second.op, out.status(), at.body);
+  return add(*std::move(out));
 }
 
 } // namespace lang

@@ -160,6 +160,8 @@ private:
   void parameters(Function& f) {
     bool keywordOnly = false, hadDefault = false;
     while (!at(")") && !at(TokenKind::Newline) && !at(TokenKind::End)) {
+      if (at("**")) unsupported("parameters are named one by one; '**' cannot stand before one");
+      if (at("/")) unsupported("'/' cannot stand among parameters; '*' starts those passed by name");
       Parameter p;
       p.span = token().span;
       if (take("*")) p.kind = at(",") ? Parameter::Kind::KeywordMarker : Parameter::Kind::Variadic;
@@ -302,11 +304,21 @@ private:
       if (at(":") || at(":=") || at(";"))
         fail(DiagnosticId::UnsupportedSyntax, token().span,
              fmt::format("{} cannot stand here; expected '=' or the end of the statement", describe(token())));
+      refuseMistypedKeyword(*e);
       s->value = std::move(e);
     }
     s->span = Span::join(s->span, previous());
     endOfStatement();
     return s;
+  }
+
+  /// `retrun x`: a name and what cannot follow one.
+  void refuseMistypedKeyword(const Expr& e) {
+    bool follows = at(TokenKind::Name) || at(TokenKind::Int) || at(TokenKind::Float) || at("not") || at("None");
+    if (!e.is(ExprKind::Name) || !follows) return;
+    std::string hint = didYouMean(e.name.text(), {"return", "assert", "if", "elif", "for", "while"});
+    if (!hint.empty())
+      fail(DiagnosticId::UnsupportedSyntax, e.span, fmt::format("'{}' is not a statement{}", e.name.text(), hint));
   }
 
   Op augmented() const {
@@ -364,10 +376,15 @@ private:
       next(); // if, elif
       Stmt::Branch& b = s->branches.emplace_back();
       b.condition = expression();
+      refuseWalrus();
+      if (at("=")) fail(DiagnosticId::ExpectedToken, token().span, "'=' assigns; a comparison is written '=='");
       if (s->branches.size() == 1) s->span = Span::join(s->span, previous());
       colonAndBlock(b.body, "after a condition");
     } while (at("elif"));
-    if (take("else")) colonAndBlock(s->orElse, "after 'else'");
+    if (take("else")) {
+      if (at("if")) unsupported("'else if' is written 'elif'");
+      colonAndBlock(s->orElse, "after 'else'");
+    }
     return s;
   }
 

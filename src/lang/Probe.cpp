@@ -78,6 +78,12 @@ private:
         for (int n = in.variadic ? 2 : 1; n > 0; --n) t.add(in, {statedType(in).value_or(DType::F32), s});
     }
     if (!optional && !anyOptional) return {};
+    if (symbols.empty()) return t;
+    std::string sizes;
+    for (Symbol s : symbols) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ", ", s.text(), extent(s));
+    t.sizes = fmt::format("; every operator is also checked at sizes that are primes ({}); if {} must be even, say so: "
+                          "assert {} % 2 == 0",
+                          sizes, symbols[0].text(), symbols[0].text());
     return t;
   }
 
@@ -109,13 +115,24 @@ private:
       // The example and the header disagree; shown at the input that refuses.
       Span place = at.header.line ? at.header : refused && at.body.line ? at.body : op_.exampleSpan;
       diagnostics_.report(DiagnosticId::ExampleMismatch, place, "the example does not fit '{}': {} (with {})",
-                          op_.name.text(), message(s), t.text);
+                          op_.name.text(), message(s), with(t));
       return false;
     }
     bool result = message(s).find("its declaration") != std::string_view::npos;
-    diagnostics_.report(idOf(s, result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch),
-                        at.body.line ? at.body : fallback, "{} (with {})", message(s), t.text);
+    DiagnosticId id = idOf(s, result ? DiagnosticId::ResultMismatch : DiagnosticId::ShapeMismatch);
+    bool shapes = id == DiagnosticId::ResultMismatch || id == DiagnosticId::ShapeMismatch;
+    diagnostics_.report(id, at.body.line ? at.body : fallback, "{} (with {}{})", message(s), with(t),
+                        shapes ? t.sizes : "");
     return false;
+  }
+
+  /// The trial and the defaults of attributes that it leaves out.
+  std::string with(const Trial& t) const {
+    std::string text = t.text;
+    for (const AttributeDecl& a : op_.attributes)
+      if (!a.required && !t.attributes.find(a.name))
+        text += fmt::format(", {}={}", a.name.text(), toString(a.defaultValue));
+    return text;
   }
 
   const OperatorLibrary::Impl& library_;

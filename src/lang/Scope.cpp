@@ -30,9 +30,9 @@ const NameState* Scope::use(const Expr& e) {
   static const NameState number{kind::Float}, dtype{kind::DType};
   if (e.name == Symbol("inf") || e.name == Symbol("nan") || e.name == Symbol("pi")) return &number;
   if (dtypeNamed(e.name)) return &dtype;
-  std::string hint = insteadOfName(e.name.text());
+  std::string hint = insteadOfName(e.name.text()) + didYouMeanForeignType(e.name.text());
+  if (hint.empty() && unknown_ < kMostHints) hint = nearName(e.name);
   if (hint.empty()) hint = didYouMeanType(e.name.text());
-  if (std::string near = unknown_ < kMostHints ? nearName(e.name) : ""; !near.empty()) hint = near;
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
   diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(),
                       hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);

@@ -9,7 +9,8 @@
 namespace tegula::lang {
 
 struct Trial {
-  std::string text; // for messages: "x f32[3,4]"
+  std::string text;  // for messages: "x f32[3,4]"
+  std::string sizes; // for messages: why these, where Probe.cpp chose
   std::vector<TensorType> types;
   std::vector<bool> present;
   Attributes attributes;

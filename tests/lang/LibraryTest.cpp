@@ -120,7 +120,10 @@ TEST(Library, ConditionsLoopsOptionalsAndVariadics) {
   auto y = l->instantiate("total", {in.data(), 3}, {{"twice", true}}, b);
   ASSERT_TRUE(y.ok()) << y.status();
   EXPECT_EQ(b.array((*y)[0]).toVector(), (std::vector<double>{6, 12}));
-  EXPECT_EQ(message(l->instantiate("total", {}, {}, b).status()), "total (t.tile:3): total: needs one input");
+  EXPECT_EQ(message(l->instantiate("total", {}, {}, b).status()),
+            "total (t.tile:3:5): total: needs one input\n"
+            "        assert len(xs) > 0, \"total: needs one input\"\n"
+            "        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~");
   Values absent = {x, Value()};
   EXPECT_EQ((*l->instantiate("shift", {absent.data(), 2}, {}, b))[0], x);
   EXPECT_EQ((*l->instantiate("shift", {absent.data(), 1}, {}, b))[0], x);

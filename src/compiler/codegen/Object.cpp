@@ -2,6 +2,9 @@
 #include "compiler/codegen/Object.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IRBuilder.h"
@@ -142,6 +145,24 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   return OkStatus();
 }
 
+/// What TargetMachine::addPassesToEmitFile adds, except for what the options leave out.
+bool addCodeGeneration(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine, llvm::raw_pwrite_stream& object,
+                       const CodeOptions& options) {
+  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine); // owned by the pass manager, as is the next
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  if (options.fullRegisters) config->disablePass(&llvm::EarlyMachineLICMID);
+  passes.add(config);
+  passes.add(functions);
+  if (config->addISelPasses()) return false;
+  config->addMachinePasses();
+  config->setInitialized();
+  llvm::MCContext& context = functions->getMMI().getContext();
+  if (machine.addAsmPrinter(passes, object, nullptr, llvm::CodeGenFileType::ObjectFile, context)) return false;
+  passes.add(llvm::createFreeMachineFunctionPass());
+  return true;
+}
+
 } // namespace
 
 StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Target& target) {
@@ -160,7 +181,7 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Target& t
 }
 
 StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Target& target, std::string_view entry,
-                                               std::string* optimised) {
+                                               const CodeOptions& options, std::string* optimised) {
   TG_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, makeTargetMachine(target));
   std::string errors;
   module.getContext().setDiagnosticHandler(std::make_unique<ErrorText>(errors));
@@ -179,7 +200,7 @@ StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Targe
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+  if (!addCodeGeneration(passes, *machine, stream, options))
     return internal("target {}: LLVM cannot write objects", target.name);
   passes.run(module);
   if (!errors.empty()) return internal("code generation of {}: {}", entry, errors);

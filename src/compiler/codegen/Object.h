@@ -3,6 +3,7 @@
 
 #include "base/Status.h"
 #include "compiler/Target.h"
+#include "compiler/codegen/Pipeline.h"
 #include <memory>
 #include <vector>
 
@@ -20,6 +21,6 @@ StatusOr<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const Target&);
 /// `optimised`, when given, receives the IR that instruction selection saw.
 /// Fails: with LLVM's diagnostics; unknown entry.
 StatusOr<std::vector<uint8_t>> compileToObject(llvm::Module& module, const Target&, std::string_view entry,
-                                               std::string* optimised);
+                                               const CodeOptions&, std::string* optimised);
 
 } // namespace tegula

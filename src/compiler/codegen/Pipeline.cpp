@@ -86,7 +86,7 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 }
 
 StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target& target, std::string_view entry,
-                                  StageTexts* texts) {
+                                  StageTexts* texts, CodeOptions options) {
   DiagnosticText diagnostics(module.getContext());
   if (texts) {
     llvm::raw_string_ostream stream(texts->mlir);
@@ -96,7 +96,8 @@ StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target& target, s
   llvm::LLVMContext context;
   auto ir = mlir::translateModuleToLLVMIR(module, context, "kernel");
   if (!ir) return internal("translating kernel {} to LLVM IR failed: {}", entry, diagnostics.text());
-  TG_ASSIGN_OR_RETURN(std::vector<uint8_t> object, compileToObject(*ir, target, entry, texts ? &texts->llvm : nullptr));
+  TG_ASSIGN_OR_RETURN(std::vector<uint8_t> object,
+                      compileToObject(*ir, target, entry, options, texts ? &texts->llvm : nullptr));
   TG_ASSIGN_OR_RETURN(CodeImage image, linkImage(object, entry, instructionSets(target)));
   if (texts) {
     TG_ASSIGN_OR_RETURN(texts->assembly, disassemble(image, target));

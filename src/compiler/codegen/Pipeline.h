@@ -25,6 +25,13 @@ namespace tegula {
 /// A context with every dialect and conversion interface that compileModule understands, dialects loaded.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
+/// What a kernel's author knows about its code and LLVM does not.
+struct CodeOptions {
+  /// The innermost loops fill the vector registers: constants are loaded where they are used. LLVM would move those of
+  /// an epilogue in front of the loops and keep accumulators in memory instead, at half the speed.
+  bool fullRegisters = false;
+};
+
 /// Texts of the last stages, filled when asked for; each is what the code was really made of.
 struct StageTexts {
   std::string mlir;     // the module as given
@@ -35,6 +42,7 @@ struct StageTexts {
 /// Compiles `module`, whose function `entry` is the kernel (ABI: tg_cpu_kernel_fn); consumes its contents.
 /// Functions other than the entry become internal. Argument attributes llvm.noalias, llvm.readonly and the like are
 /// kept. Fails: (Internal) with MLIR's or LLVM's diagnostics; undefined symbols by name.
-StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target&, std::string_view entry, StageTexts* = nullptr);
+StatusOr<CodeImage> compileModule(mlir::ModuleOp module, const Target&, std::string_view entry, StageTexts* = nullptr,
+                                  CodeOptions = {});
 
 } // namespace tegula

@@ -17,7 +17,9 @@ StatusOr<CodeImage> compileKernel(const TileKernelSource& source, const Target& 
     module->print(stream);
   }
   TG_RETURN_IF_ERROR(tile::lowerScratchTiles(*module, target).status());
-  return compileModule(*module, target, kKernelName, texts ? &texts->stages : nullptr);
+  CodeOptions code;
+  code.fullRegisters = source.schedule.dot != DotKind::None;
+  return compileModule(*module, target, kKernelName, texts ? &texts->stages : nullptr, code);
 }
 
 StatusOr<int64_t> scratchBytesOf(const TileKernelSource& source, const Target& target) {

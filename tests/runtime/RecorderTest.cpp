@@ -5,7 +5,6 @@
 #include "graph/Graph.h"
 #include "runtime/Session.h"
 
-#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

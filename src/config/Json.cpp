@@ -111,7 +111,8 @@ StatusOr<Document> parseJson(std::string_view text, std::string name) {
   Document document{std::move(name), {}};
   int line = 1;
   Events events(document.root, line);
-  CountingIterator begin(text.data(), &line), end(text.data() + text.size(), &line);
+  const char* first = text.data(); // NOLINT(bugprone-suspicious-stringview-data-usage): with its end
+  CountingIterator begin(first, &line), end(first + text.size(), &line);
   if (!nlohmann::json::sax_parse(begin, end, &events))
     return invalid("{}:{}: not JSON: {}", document.name, line, events.error);
   return document;

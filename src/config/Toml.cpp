@@ -62,8 +62,7 @@ Item parseValue(std::string_view text) {
       Item item = convert(*table.get("value"));
       item.line = 0;
       return item;
-    } catch (const toml::parse_error&) {
-      // a bare word
+    } catch (const toml::parse_error&) { // NOLINT(bugprone-empty-catch): a bare word
     }
   }
   Item item;

@@ -188,7 +188,7 @@ Status readNode(const Json& j, Graph& g, std::string_view where) {
   Attributes attrs;
   for (const auto& [key, value] : attributes->items()) {
     TG_ASSIGN_OR_RETURN(AttrValue a, readAttribute(value, where));
-    attrs.set(Symbol(std::string_view(key)), std::move(a));
+    attrs.set(Symbol(std::string_view(key)), a);
   }
   Symbol op{std::string_view(operation)}, scope;
   if (j.contains("scope") && j["scope"].is_string())

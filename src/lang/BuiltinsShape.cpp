@@ -162,7 +162,10 @@ StatusOr<Operand> randomUniform(Emitter& e, Args a) {
 }
 
 StatusOr<Operand> rank(Emitter& e, Args a) { return Operand(int64_t{e.rank(*a[0].tensor())}); }
-StatusOr<Operand> length(Emitter&, Args a) { return Operand(static_cast<int64_t>(a[0].sequence()->size())); }
+StatusOr<Operand> length(Emitter&, Args a) {
+  const Sequence* s = a[0].sequence();
+  return Operand(s ? static_cast<int64_t>(s->size()) : int64_t{0});
+}
 
 /// range(stop), range(start, stop), range(start, stop, step): the integers, for loops.
 StatusOr<Operand> range(Emitter&, Args a) {

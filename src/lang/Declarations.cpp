@@ -208,7 +208,7 @@ private:
       else
         badDefault(*p.defaultValue, a.type);
     }
-    d.attributes.push_back(std::move(a));
+    d.attributes.push_back(a);
   }
 
   void badDefault(const Expr& e, const AttributeType& type) {

@@ -291,7 +291,7 @@ private:
         text = escaped;
       }
       if (i > 0)
-        out_ += text.empty() ? "\n" : "\n" + pad + text;
+        out_.append("\n").append(text.empty() ? "" : pad).append(text);
       else
         out_ += text;
     }

@@ -66,7 +66,7 @@ StatusOr<InputText> parseInputText(std::string_view name, std::string_view text,
       input.layout = parts[i] == "t" ? InputLayout::Transposed : InputLayout::Expanded;
     } else if (auto dtype = parseDType(parts[i])) {
       again = input.dtype.has_value();
-      input.dtype = *dtype;
+      input.dtype = dtype;
     } else if (parts[i].find("..") != std::string_view::npos) {
       again = input.range.has_value();
       TG_ASSIGN_OR_RETURN(input.range, parseRange(parts[i]));

@@ -121,7 +121,8 @@ StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::pr
   Status status;
   for (const TensorType& t : p.types()) {
     auto buffer = context_.allocate(t.sizeBytes(), p.text());
-    if (!(status = buffer.status()).ok()) break;
+    status = buffer.status();
+    if (!status.ok()) break;
     bindings.push_back({buffer->handle(), 0});
     call->buffers.push_back(std::move(*buffer));
   }

@@ -89,8 +89,7 @@ Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
     const nlohmann::json& entry = manifest["files"][name];
     bool complete = entry.is_object() && entry.contains("bytes") && entry["bytes"].is_number_integer() &&
                     entry.contains("xxh3_64") && entry["xxh3_64"].is_string();
-    if (!complete)
-      return invalid("{}: the manifest says nothing about {}", folder, name);
+    if (!complete) return invalid("{}: the manifest says nothing about {}", folder, name);
     TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
     if (size != entry["bytes"].get<int64_t>())
       return damaged(path, fmt::format("{} bytes", size), entry["bytes"].dump());
@@ -106,8 +105,8 @@ StatusOr<nlohmann::json> readManifest(const std::string& folder) {
   TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
   nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
   auto isText = [](const nlohmann::json& o, const char* key) { return o.contains(key) && o[key].is_string(); };
-  bool known = j.is_object() && isText(j, "format") && j["format"] == kFormat && j.contains("files") &&
-               j["files"].is_object();
+  bool known =
+      j.is_object() && isText(j, "format") && j["format"] == kFormat && j.contains("files") && j["files"].is_object();
   for (const char* key : {"step", "updates", "samples", "skipped"})
     known = known && j.contains(key) && j[key].is_number_integer();
   for (const char* key : {"data_checksum", "target"}) known = known && isText(j, key);

@@ -128,7 +128,8 @@ MemoryGroup memoryGroup() {
       int64_t limit = numberIn(folder + (version2 ? "/memory.max" : "/memory.limit_in_bytes"), kNoLimit);
       if (limit < kNoLimit) {
         int64_t used = numberIn(folder + (version2 ? "/memory.current" : "/memory.usage_in_bytes"), 0);
-        used -= numberAfter(folder + "/memory.stat", version2 ? "inactive_file" : "total_inactive_file", 0);
+        for (const char* kind : {"inactive_file", "active_file"})
+          used -= numberAfter(folder + "/memory.stat", (version2 ? "" : "total_") + std::string(kind), 0);
         tightest.limit = std::min(tightest.limit, limit);
         tightest.room = std::min(tightest.room, std::max<int64_t>(0, limit - used));
       }

@@ -1,29 +1,17 @@
 // Checks of numbers on the command line.
 #include "cli/Ranges.h"
 
-#include <charconv>
+#include "base/ParseNumber.h"
 #include <cmath>
 #include <fmt/format.h>
 
 namespace tegula::cli {
-namespace {
-
-/// The whole text as a number, or nothing.
-template <typename T> std::optional<T> parse(std::string_view text) {
-  T value{};
-  if (text.starts_with('+')) text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-} // namespace
 
 CLI::Validator wholeNumber(int64_t low) {
   std::string expected = fmt::format("a whole number from {} on", low);
   return CLI::Validator(
       [low, expected](std::string& text) {
-        std::optional<int64_t> x = parse<int64_t>(text);
+        std::optional<int64_t> x = parseNumber<int64_t>(text);
         return x && *x >= low ? std::string() : fmt::format("found '{}', expected {}", text, expected);
       },
       fmt::format(">= {}", low));
@@ -39,7 +27,7 @@ CLI::Validator number(NumberRange range) {
   add("<=", range.max);
   return CLI::Validator(
       [range, bounds](std::string& text) {
-        std::optional<double> x = parse<double>(text);
+        std::optional<double> x = parseNumber<double>(text);
         bool ok = x && std::isfinite(*x) && (!range.above || *x > *range.above) && (!range.min || *x >= *range.min) &&
                   (!range.max || *x <= *range.max);
         return ok ? std::string() : fmt::format("found '{}', expected a number {}", text, bounds);

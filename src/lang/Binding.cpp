@@ -14,7 +14,10 @@ int openAt(const TensorRule& r) {
     if (r.dims[i].kind == Dim::Kind::Ellipsis || r.dims[i].kind == Dim::Kind::Group) return static_cast<int>(i);
   return -1;
 }
-std::string written(const TensorRule& r) {
+std::string written(const TensorRule& r) { return fmt::format("[{}]", dimensionsText(r, "…")); }
+} // namespace
+
+std::string dimensionsText(const TensorRule& r, std::string_view computed) {
   std::string s;
   for (const Dim& d : r.dims) {
     if (!s.empty()) s += ", ";
@@ -32,13 +35,12 @@ std::string written(const TensorRule& r) {
       s += fmt::format("*{}", d.name.text());
       break;
     case Dim::Kind::Computed:
-      s += "…";
+      s += computed;
       break;
     }
   }
-  return fmt::format("[{}]", s);
+  return s;
 }
-} // namespace
 
 StatusOr<std::vector<InputRange>> inputRanges(const OperatorDecl& op, size_t count) {
   std::vector<InputRange> ranges;

@@ -15,6 +15,9 @@ struct InputRange {
 };
 StatusOr<std::vector<InputRange>> inputRanges(const OperatorDecl&, size_t count);
 
+/// The dimensions of a header's type as they are written, "M, 3, ..., *S"; `computed` stands for each expression.
+std::string dimensionsText(const TensorRule&, std::string_view computed);
+
 class Binding {
 public:
   /// `interpreter` already knows inputs and attributes by name: conditions of types read them.

@@ -1,4 +1,5 @@
 // The parameters of tile kernels against the operator that they implement.
+#include "lang/Binding.h"
 #include "lang/Library.h"
 #include "lang/Scope.h"
 #include <algorithm>
@@ -162,30 +163,7 @@ private:
     return std::all_of(taken.begin(), taken.end(), [](bool t) { return t; });
   }
 
-  static std::string dims(const TensorRule& t) {
-    std::string s;
-    for (const Dim& d : t.dims) {
-      s += s.empty() ? "" : ", ";
-      switch (d.kind) {
-      case Dim::Kind::Symbol:
-        s += d.name.text();
-        break;
-      case Dim::Kind::Constant:
-        s += std::to_string(d.value);
-        break;
-      case Dim::Kind::Ellipsis:
-        s += "...";
-        break;
-      case Dim::Kind::Group:
-        s += fmt::format("*{}", d.name.text());
-        break;
-      case Dim::Kind::Computed:
-        s += "(…)";
-        break;
-      }
-    }
-    return s;
-  }
+  static std::string dims(const TensorRule& t) { return dimensionsText(t, "(…)"); }
 
   static std::string describe(const TypeRule& rule) {
     std::string s;

@@ -2,10 +2,10 @@
 // and tests in src/verify/Problem.h: both by these functions, so that they cannot disagree.
 #pragma once
 
+#include "base/ParseNumber.h"
 #include "base/Status.h"
 #include "lang/Ast.h"
 #include "primitives/Attributes.h"
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -40,15 +40,6 @@ StatusOr<AttrValue> parseAttributeText(std::string_view name, std::string_view t
 std::optional<Shape> parseIntList(std::string_view text);
 /// What an operator states of an input's element type: a type, or that it is an integer (`i64`).
 std::optional<DType> statedType(const InputDecl&);
-
-/// A whole number or a real one; nothing where it does not fit T.
-template <typename T> std::optional<T> parseNumber(std::string_view text) {
-  T value{};
-  if (text.starts_with('+')) text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 } // namespace lang
 } // namespace tegula

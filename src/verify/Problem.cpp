@@ -21,8 +21,8 @@ AttrValue guessValue(std::string_view name, std::string_view text) {
     if (auto list = lang::parseIntList(text)) return *list;
   if (text == "none") return std::monostate();
   if (text == "true" || text == "false") return text == "true";
-  if (auto whole = lang::parseNumber<int64_t>(text)) return *whole;
-  if (auto real = lang::parseNumber<double>(text)) return *real;
+  if (auto whole = parseNumber<int64_t>(text)) return *whole;
+  if (auto real = parseNumber<double>(text)) return *real;
   if (auto dtype = parseDType(text)) return *dtype;
   if (auto list = lang::parseIntList(text)) return *list;
   return Symbol(text);
@@ -99,7 +99,7 @@ StatusOr<Problem> parseProblem(std::string_view line, const OperatorLibrary& lib
     if (isInput || std::ranges::count(pairs, name, &std::pair<std::string_view, std::string_view>::first) > 1)
       return invalid("{}: {} is given more than once", problem.op.text(), name);
     if (name == "seed") {
-      auto seed = lang::parseNumber<uint64_t>(text);
+      auto seed = parseNumber<uint64_t>(text);
       if (!seed) return invalid("seed={}: expected a count", text);
       problem.seed = *seed;
     } else {

@@ -108,7 +108,8 @@ private:
     Kernel kernel;
     CommandList list;
   };
-  StatusOr<std::unique_ptr<DeviceCall>> prepare(const Graph&, const Node&) const;
+  StatusOr<std::unique_ptr<DeviceCall>> prepare(const Node&) const;
+  void release(DeviceCall&) const;
   Status runOnDevice(const Node&, const DeviceCall&, std::span<const HostArray> operands,
                      std::vector<HostArray>& results) const;
   StatusOr<std::vector<HostArray>> runOnHost(const Node&, std::span<const HostArray> operands) const;

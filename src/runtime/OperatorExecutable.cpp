@@ -79,9 +79,15 @@ StatusOr<std::unique_ptr<OperatorExecutable>> OperatorExecutable::create(Context
                                                                          bool hostAllowed) {
   const Device& device = *context.device;
   TG_ASSIGN_OR_RETURN(Graph graph, lower(device, recorded, precision));
+  std::vector<bool> onDevice;
   std::set<std::string> missing;
-  for (const Node& n : graph.nodes())
-    if (!computesNothing(n) && !deviceSupports(device, graph, n)) missing.insert(NodeProblem(graph, n).text());
+  int64_t onHost = 0;
+  for (const Node& n : graph.nodes()) {
+    onDevice.push_back(n.kind != Node::Kind::Input && deviceSupports(device, graph, n));
+    if (onDevice.back() || computesNothing(n)) continue;
+    ++onHost;
+    missing.insert(NodeProblem(graph, n).text());
+  }
   if (!missing.empty() && !hostAllowed) {
     std::vector<std::string> named(missing.begin(), std::next(missing.begin(), std::min(missing.size(), kMostNamed)));
     return unsupported("device {}: it does not support {}{}: run with fallback = \"host\" or choose another device",
@@ -89,30 +95,28 @@ StatusOr<std::unique_ptr<OperatorExecutable>> OperatorExecutable::create(Context
                        missing.size() > kMostNamed ? fmt::format(" and {} more", missing.size() - kMostNamed) : "");
   }
   std::unique_ptr<OperatorExecutable> e(new OperatorExecutable(context, std::move(graph), std::move(inputs)));
-  for (const Node& n : e->graph_.nodes()) {
+  e->onHost_ = onHost;
+  for (size_t i = 0; i < onDevice.size(); ++i) {
     e->calls_.push_back(nullptr);
-    if (n.kind == Node::Kind::Input) continue;
-    if (deviceSupports(device, e->graph_, n)) {
-      TG_ASSIGN_OR_RETURN(e->calls_.back(), e->prepare(e->graph_, n));
-      ++e->onDevice_;
-    } else if (!computesNothing(n)) {
-      ++e->onHost_;
-    }
+    if (!onDevice[i]) continue;
+    TG_ASSIGN_OR_RETURN(e->calls_.back(), e->prepare(e->graph_.nodes()[i]));
+    ++e->onDevice_;
   }
   return e;
 }
 
 OperatorExecutable::~OperatorExecutable() {
-  for (auto& call : calls_) {
-    if (!call) continue;
-    call->list = CommandList(); // before what it uses
-    for (Buffer& buffer : call->buffers) context_.release(buffer);
-  }
+  for (auto& call : calls_)
+    if (call) release(*call);
 }
 
-StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::prepare(const Graph& g,
-                                                                                      const Node& n) const {
-  NodeProblem p(g, n);
+void OperatorExecutable::release(DeviceCall& call) const {
+  call.list = CommandList(); // before what it uses
+  for (Buffer& buffer : call.buffers) context_.release(buffer);
+}
+
+StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::prepare(const Node& n) const {
+  NodeProblem p(graph_, n);
   const Device& device = *context_.device;
   auto call = std::make_unique<DeviceCall>();
   int64_t scratchBytes = 0;
@@ -141,8 +145,7 @@ StatusOr<std::unique_ptr<OperatorExecutable::DeviceCall>> OperatorExecutable::pr
   };
   if (status.ok()) status = record();
   if (status.ok()) return call;
-  call->list = CommandList();
-  for (Buffer& buffer : call->buffers) context_.release(buffer);
+  release(*call);
   return addContext(status, p.text());
 }
 

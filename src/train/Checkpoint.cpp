@@ -60,6 +60,27 @@ int64_t stepOfName(std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? step : -1;
 }
 
+struct StepFolder {
+  int64_t step;
+  std::string path;
+  bool complete; // it has its manifest
+};
+
+/// The step-N below `root`; none if there is no such folder.
+std::vector<StepFolder> stepFolders(const std::string& root) {
+  std::vector<StepFolder> folders;
+  if (!isFolder(root)) return folders;
+  StatusOr<std::vector<std::string>> names = listFolder(root);
+  if (!names.ok()) return folders;
+  for (const std::string& name : *names)
+    if (int64_t step = stepOfName(name); step >= 0) {
+      std::string path = fmt::format("{}/{}", root, name);
+      bool complete = fileExists(path + "/manifest.json");
+      folders.push_back({step, std::move(path), complete});
+    }
+  return folders;
+}
+
 void removeOld(const std::string& root, int64_t justSaved, int64_t keepLatest) {
   std::vector<int64_t> steps = listCheckpoints(root);
   std::erase(steps, justSaved);
@@ -120,22 +141,15 @@ std::string checkpointFolder(const std::string& root, int64_t step) { return fmt
 
 std::vector<int64_t> listCheckpoints(const std::string& root) {
   std::vector<int64_t> steps;
-  if (!isFolder(root)) return steps;
-  StatusOr<std::vector<std::string>> names = listFolder(root);
-  if (!names.ok()) return steps;
-  for (const std::string& name : *names)
-    if (int64_t step = stepOfName(name); step >= 0 && fileExists(root + "/" + name + "/manifest.json"))
-      steps.push_back(step);
+  for (const StepFolder& f : stepFolders(root))
+    if (f.complete) steps.push_back(f.step);
   std::ranges::sort(steps);
   return steps;
 }
 
 void warnOfIncompleteCheckpoints(const std::string& root) {
-  StatusOr<std::vector<std::string>> names = listFolder(root);
-  if (!names.ok()) return;
-  for (const std::string& name : *names)
-    if (stepOfName(name) >= 0 && !fileExists(root + "/" + name + "/manifest.json"))
-      logWarning("{}/{}: has no manifest.json, so it is not complete; it is left out", root, name);
+  for (const StepFolder& f : stepFolders(root))
+    if (!f.complete) logWarning("{}: has no manifest.json, so it is not complete; it is left out", f.path);
 }
 
 StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint& c, int64_t keepLatest) {

@@ -77,6 +77,11 @@ void KernelEmitter::storeMasked(Value value, Value address, Value mask) {
   LL::MaskedStoreOp::create(b_, loc_, value, address, mask, alignmentOf(value.getType()));
 }
 
+void KernelEmitter::prefetch(Value address) {
+  constexpr unsigned kRead = 0, kAllCaches = 3, kData = 1;
+  LL::Prefetch::create(b_, loc_, address, kRead, kAllCaches, kData);
+}
+
 static Value laneAddresses(KernelEmitter& e, Value base, Value stride, VectorType type) {
   OpBuilder& b = e.builder();
   int64_t count = type.getNumElements();

@@ -53,6 +53,8 @@ public:
   /// Lanes where `mask` is false are neither read nor written; read lanes that are absent give zero.
   Value loadMasked(Value address, mlir::VectorType type, Value mask);
   void storeMasked(Value value, Value address, Value mask);
+  /// Asks for the cache line of `address`, which may be anywhere.
+  void prefetch(Value address);
   /// Lane l is at base + l * stride elements. `mask` may be null: every lane.
   Value gather(Value base, Value stride, mlir::VectorType type, Value mask);
   void scatter(Value value, Value base, Value stride, Value mask);

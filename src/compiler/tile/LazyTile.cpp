@@ -87,6 +87,12 @@ Value evaluate(KernelEmitter& e, VectorEmitter& v, const LazyTile& t, Value r, V
   return emitMap(v, t.function, operands, elements, t.element);
 }
 
+void prefetch(KernelEmitter& e, const LazyTile& t, Value r, Value c) {
+  bool spread = t.rows > 1 && t.cols > 1; // a row or a column that repeats is in the cache already
+  if (t.kind == LazyTile::Kind::Memory && spread && !t.inScratch()) e.prefetch(elementAddress(e, t, r, c));
+  for (const LazyTileRef& input : t.inputs) prefetch(e, *input, r, c);
+}
+
 void storeLanes(KernelEmitter& e, VectorEmitter& v, Value lanes, const LazyTile& w, Value r, Value c, int axis,
                 Value mask) {
   Value encoded = v.encode(lanes, w.element);

@@ -56,6 +56,9 @@ int contiguousAxis(const LazyTile&);
 mlir::Value evaluate(KernelEmitter&, VectorEmitter&, const LazyTile&, mlir::Value r, mlir::Value c, int axis,
                      mlir::Value mask);
 
+/// Asks for the cache lines of element (r, c), which need not exist, before they are evaluated.
+void prefetch(KernelEmitter&, const LazyTile&, mlir::Value r, mlir::Value c);
+
 /// Stores register-form lanes to (r, c) of a window, along `axis`.
 void storeLanes(KernelEmitter&, VectorEmitter&, mlir::Value lanes, const LazyTile& window, mlir::Value r, mlir::Value c,
                 int axis, mlir::Value mask);

@@ -11,6 +11,8 @@ namespace {
 
 using Values = KernelEmitter::Values;
 
+constexpr int64_t kUnroll = 4; // steps of k in an iteration of the main register kernel
+
 struct RegisterKernel {
   KernelEmitter& e;
   VectorEmitter& v;
@@ -62,9 +64,22 @@ struct RegisterKernel {
 
   void run(const Packed& a, Value aRow, Value panel, Value depth, Value c, Value fresh) {
     Values start = fresh ? e.choose(fresh, [&] { return zeros(); }, [&] { return loadBlock(c); }) : loadBlock(c);
-    Value stride = e.index(shape.family == DotFamily::Bf16Dot ? 2 : 1);
-    Values acc = e.loop(e.index(0), depth, stride, start,
-                        [&](Value k, ValueRange carried) { return step(a, aRow, panel, k, carried); });
+    int64_t stride = shape.family == DotFamily::Bf16Dot ? 2 : 1;
+    Value done = e.index(0);
+    Values acc = start;
+    // The kernel that does most of the work is unrolled. Where two threads share a core, instructions are what it
+    // lacks: they take turns in decoding them, and the loop's own were an eighth.
+    if (rows == shape.rows && vectors * v.lanes == shape.width) {
+      int64_t unit = kUnroll * stride;
+      done = e.mul(e.div(depth, e.index(unit)), unit);
+      acc = e.loop(e.index(0), done, e.index(unit), acc, [&](Value k, ValueRange carried) {
+        Values next(carried);
+        for (int64_t i = 0; i < unit; i += stride) next = step(a, aRow, panel, e.add(k, i), next);
+        return next;
+      });
+    }
+    acc = e.loop(done, depth, e.index(stride), acc,
+                 [&](Value k, ValueRange carried) { return step(a, aRow, panel, k, carried); });
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < vectors; ++j) e.store(acc[r * vectors + j], address(c, r, j));
   }
@@ -105,10 +120,30 @@ void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Pa
            [&](int64_t count) { RegisterKernel{e, v, shape, count, vectors, block}.run(a, aRow, b, depth, c, fresh); });
     });
   };
-  auto panel = [&](Value b, Value j) {
+  // Before each register kernel, a part of what will be packed next is requested: the next group of panels, and the
+  // rows of the next step along k.
+  Value rowBlocks = e.ceilDiv(rows, e.index(shape.rows));
+  auto request = [&](const Ahead& ahead, Value turn, Value turns, Value k, Value col) {
+    if (!ahead.parts) return;
+    Value share = e.ceilDiv(ahead.parts, e.max(turns, e.index(1)));
+    Value from = e.sub(ahead.parts, e.mul(e.sub(turns, turn), share)); // the last turns do it, if there are many
+    e.loop(e.max(from, e.index(0)), e.add(from, share), 1, [&](Value part) { ahead.fetch(part, k, col); });
+  };
+  auto requestNext = [&](Value first, Value j, Value r) {
+    auto turn = [&](Value from) {
+      return e.add(e.mul(e.div(e.sub(j, from), e.index(shape.width)), rowBlocks), e.div(r, e.index(shape.rows)));
+    };
+    Value next = e.add(first, panels.groupWidth), more = e.less(next, cols);
+    Value k = arith::SelectOp::create(e.builder(), e.loc(), more, e.index(0), depth);
+    Value col = arith::SelectOp::create(e.builder(), e.loc(), more, next, e.index(0));
+    request(panels.ahead, turn(first), e.mul(rowBlocks, panels.groupWidth / shape.width), k, col);
+    request(a.ahead, turn(e.index(0)), e.mul(rowBlocks, e.ceilDiv(cols, e.index(shape.width))), depth, Value());
+  };
+  auto panel = [&](Value b, Value j, Value first) {
     Value column = block.panelStride ? e.mul(e.div(j, e.index(shape.width)), block.panelStride) : j;
     e.loop(e.index(0), rows, shape.rows, [&](Value r) {
       Value c = e.element(block.base, block.element, e.add(e.mul(r, block.pitch), column));
+      if (panels.groupWidth > 0) requestNext(first, j, r);
       registers(b, r, j, c);
       if (finish.last) e.branch(finish.last, [&] { finish.block(r, j, c, e.sub(rows, r), e.sub(cols, j)); });
     });
@@ -116,7 +151,7 @@ void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Pa
   auto group = [&](Value first, Value end) {
     e.loop(first, end, shape.width, [&](Value j) {
       Value at = e.mul(e.div(e.sub(j, first), e.index(shape.width)), panels.pitch);
-      panel(e.element(panels.base, word, at), j);
+      panel(e.element(panels.base, word, at), j, first);
     });
   };
   if (panels.groupWidth == 0) return group(e.index(0), cols);

@@ -1,13 +1,12 @@
 // Matrix products of packed operands: the register kernel and the loops around it.
 //
-//   for each group of panels of B                packed, into L2
-//     for each panel of the group                B panel: in L1
-//       for each MR rows of A                    A block: in L2
-//         acc[MR][width] in registers            loaded from scratch, or zeros in the first step of a reduction
-//           for k: acc[r][:] += a[r][k] * b[k][:]   exact order of k: any blocking of rows and columns gives the same
-//           bits
-//         acc back to scratch                in the last step of a reduction followed by the epilogue: see
-//         FinishDots.cpp
+//   for each group of panels of B                  packed, into L2
+//     for each panel of the group                  B panel: in L1
+//       for each MR rows of A                      A block: in L2
+//         request a part of the next group, and of the next block of A
+//         acc[MR][width] in registers              loaded from scratch, or zeros in the first step of a reduction
+//           for k: acc[r][:] += a[r][k] * b[k][:]  exact order of k: any blocking of rows and columns gives the same bits
+//         acc back to scratch                      in the last step of a reduction then its epilogue: FinishDots.cpp
 //
 // Ragged last rows and columns take the smallest register kernel that holds them; the surplus computes on whatever the
 // padding of scratch holds and is never looked at.
@@ -47,6 +46,7 @@ struct Panels {
   int64_t pitch = 0;      // elements from panel to panel
   int64_t groupWidth = 0; // columns that are packed at a time; 0: all are packed at `base`
   mlir::Value base;
+  Ahead ahead;                               // for groups
   std::function<void(mlir::Value col)> pack; // brings the group that starts at `col` to `base`
 };
 

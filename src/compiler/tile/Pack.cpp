@@ -62,6 +62,33 @@ int64_t rowsPitch(int64_t depth, Type element) {
   return (depth + unit - 1) / unit * unit + unit;
 }
 
+/// A part is what is contiguous in memory: whole lines of it, `length` elements from `first`.
+static void fetchLines(KernelEmitter& e, const LazyTile& source, int axis, Value at, Value first, int64_t length) {
+  for (int64_t i = 0; i < length; i += pitchUnit(source.element)) {
+    Value along = e.add(first, i);
+    axis == 0 ? prefetch(e, source, along, at) : prefetch(e, source, at, along);
+  }
+}
+
+Ahead aheadOfRows(KernelEmitter& e, const LazyTileRef& source) {
+  if (contiguousAxis(*source) == 0)
+    return {e.index(source->cols), [&e, source](Value part, Value k, Value) {
+              fetchLines(e, *source, 0, e.add(k, part), e.index(0), source->rows);
+            }};
+  return {source->rowExtent,
+          [&e, source](Value part, Value k, Value) { fetchLines(e, *source, 1, part, k, source->cols); }};
+}
+
+Ahead aheadOfPanels(KernelEmitter& e, const LazyTileRef& source, int64_t width) {
+  if (contiguousAxis(*source) == 0)
+    return {e.index(width), [&e, source](Value part, Value k, Value col) {
+              fetchLines(e, *source, 0, e.add(col, part), k, source->rows);
+            }};
+  return {source->rowExtent, [&e, source, width](Value part, Value k, Value col) {
+            fetchLines(e, *source, 1, e.add(k, part), col, width);
+          }};
+}
+
 void packRows(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Value base, int64_t pitch, Type element,
               DotFamily family) {
   Type memory = memoryType(element);

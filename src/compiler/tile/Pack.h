@@ -15,20 +15,33 @@ namespace tegula::tile {
 
 enum class DotFamily : uint8_t { Fma, Bf16Dot };
 
+/// How to have memory brought to the caches before it is packed: a request at a time, so that the requests can be
+/// spread over the work that is done meanwhile. A block from main memory takes a tenth of the time of its product.
+struct Ahead {
+  mlir::Value parts; // index: how many requests make a block; null: none are made
+  /// Requests one part of the block that starts at `k` and, of panels, at column `col`. None of it need exist.
+  std::function<void(mlir::Value part, mlir::Value k, mlir::Value col)> fetch;
+};
+
 /// A packed operand: element type of the packed form is f64, f32 or (Bf16Dot) bf16.
 struct Packed {
   mlir::Value base;
   int64_t pitch = 0; // rows: from row to row; panels: from panel to panel, in elements
+  Ahead ahead = {};
 };
 
 /// Elements that `packRows` writes at most: rows * pitch.
 int64_t rowsPitch(int64_t depth, mlir::Type element);
+/// For blocks of rows of `source` [R, K].
+Ahead aheadOfRows(KernelEmitter&, const LazyTileRef& source);
 /// source [R, K] to `base`.
 void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch,
               mlir::Type element, DotFamily);
 
 /// Elements from panel to panel for panels of `depth` (a bound).
 int64_t panelPitch(int64_t depth, int64_t width, int64_t lanes);
+/// For groups of `width` columns of `source` [K, N].
+Ahead aheadOfPanels(KernelEmitter&, const LazyTileRef& source, int64_t width);
 /// Columns from `col`, at most `count` panels of `width` and none past the source's extent, of source [K, N] to `base`.
 /// Several at once read long pieces of a row: a narrow panel of a wide matrix would touch a page for two cache lines.
 void packPanels(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value col, int64_t count,

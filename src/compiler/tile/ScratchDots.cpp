@@ -65,6 +65,7 @@ Packed ScratchLowering::packA(DotOp op, const LazyTileRef& a) {
   int64_t pitch = rowsPitch(a->cols, element);
   int64_t rows = roundUp(roundUp(a->rows, v_.lanes), op.getRows());
   Packed packed{allocate(pitch * rows * memoryBytes(element)), pitch};
+  if (dots_ == 1) packed.ahead = aheadOfRows(e_, a);
   packRows(e_, v_, *a, packed.base, pitch, element, shapeOf(op).family);
   return packed;
 }
@@ -96,6 +97,8 @@ Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
   count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count))); // divides the usual widths
   panels.groupWidth = count * shape.width;
   panels.base = allocate(panels.pitch * count * memoryBytes(element));
+  // The next step of a kernel with several dots is not along k.
+  if (dots_ == 1) panels.ahead = aheadOfPanels(e_, b, panels.groupWidth);
   panels.pack = [=, this](Value col) {
     packPanels(e_, v_, *b, col, count, panels.base, panels.pitch, shape.width, element, shape.family);
   };

@@ -23,6 +23,16 @@ struct TargetInstruction {
   int64_t macs() const { return shape.size() == 3 ? shape[0] * shape[1] * shape[2] : 0; }
 };
 
+/// Parameters of the rules by which schedules are chosen: [schedule] of the file, which says what each is for.
+struct ScheduleParameters {
+  int64_t registerTemporaries = 0, registerRows = 0, unroll = 0;
+  double panelOfL1 = 0, leftOfL2 = 0, groupOfL2 = 0;
+  int64_t groupPanels = 0, blockRows = 0, blockColumns = 0, blockDepth = 0;
+  int64_t streamVectors = 0, streamRows = 0, itemsPerThread = 0;
+  int64_t loopVectors = 0, loopHeavyVectors = 0;
+  double loopRegisters = 0;
+};
+
 struct Target {
   std::string name;                           // "x86-64-v4-bf16"
   std::string triple, cpu;                    // for LLVM: "x86_64-unknown-linux-gnu", "x86-64-v4"
@@ -33,7 +43,8 @@ struct Target {
   int vectorRegisters = 16;
   bool maskRegisters = false;                  // AVX-512 style predication
   bool bf16Dot = false;                        // vdpbf16ps exists
-  std::vector<CacheLevel> caches;              // L1d, L2, L3
+  std::vector<CacheLevel> caches;              // L1d, L2, L3; two at least
+  ScheduleParameters schedule;
   std::vector<TargetInstruction> instructions; // stated rates; measured ones below win
   int threads = 1;
   /// Measured once by runtime/Calibrate and cached; absent until measured.

@@ -38,6 +38,9 @@ TEST(Schedule, RefusesOtherTexts) {
   EXPECT_THAT(refusal("contraction tile"), HasSubstr("expected `{`"));
   EXPECT_THAT(refusal("contraction { tile BM=x; }"), HasSubstr("expected a positive number, found `x`"));
   EXPECT_THAT(refusal("contraction { dot imaginary 1x1; }"), HasSubstr("found `imaginary`"));
+  EXPECT_THAT(refusal("contraction { dot fma 6x16; }"), HasSubstr("expected `unroll` in a dot, found `;`"));
+  EXPECT_THAT(refusal("contraction { dot fma 6x16 unroll 0 group 1; }"), HasSubstr("positive number, found `0`"));
+  EXPECT_THAT(refusal("contraction { dot fma 6x16 unroll 4 group 2 }"), HasSubstr("expected `;` after a dot"));
   EXPECT_THAT(refusal("contraction { tile BM=4"), HasSubstr("has no `;`"));
 }
 
@@ -53,6 +56,31 @@ TEST(ScheduleChooser, RegistersHoldTheAccumulators) {
       EXPECT_EQ(s.tile("BM") % s.registerRows, 0);
       EXPECT_EQ(s.tile("BN") % s.registerColumns, 0);
     }
+}
+
+TEST(ScheduleChooser, FollowsTheParametersOfTheTarget) {
+  Target t = *targetByName("x86-64-v3");
+  auto chosen = [&] { return ruleScheduleChooser()->choose(gemmShape(DType::F32), t); };
+  const Schedule before = chosen();
+  EXPECT_EQ(before.registerRows, 6);
+  t.schedule.registerTemporaries = 4;
+  EXPECT_EQ(chosen().registerRows, 5);
+  t.schedule.registerRows = 3, t.schedule.unroll = 7, t.schedule.groupPanels = 2, t.schedule.blockColumns = 64;
+  t.schedule.blockDepth = 64, t.schedule.blockRows = 9;
+  Schedule s = chosen();
+  EXPECT_EQ(s.registerRows, 3);
+  EXPECT_EQ(s.unroll, 7);
+  EXPECT_EQ(s.group, 2);
+  EXPECT_EQ(s.tile("BM"), 9);
+  EXPECT_EQ(s.tile("BN"), 64);
+  EXPECT_EQ(s.tile("BK"), 64);
+  // The shares bind where the caches are small.
+  t = *targetByName("x86-64-v3");
+  t.caches[1].sizeBytes /= 8;
+  EXPECT_LT(chosen().tile("BM"), before.tile("BM"));
+  EXPECT_LT(chosen().group, before.group);
+  t.caches[0].sizeBytes /= 4;
+  EXPECT_LT(chosen().tile("BK"), before.tile("BK"));
 }
 
 TEST(ScheduleChooser, TheDotInstructionIsUsedWhereItIsMeasuredFaster) {

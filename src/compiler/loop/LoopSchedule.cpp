@@ -2,6 +2,7 @@
 #include "compiler/loop/LoopSchedule.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tegula::loop {
 namespace {
@@ -111,16 +112,17 @@ int chooseLanes(const LoopKernel& k, const Target& target) {
 }
 
 int chooseVectors(const LoopKernel& k, const Target& target) {
-  constexpr int kLatencyVectors = 4, kPolynomialVectors = 2;
-  int live = 0;
+  int64_t live = 0;
   bool heavy = false;
   for (const Instruction& i : k.body) {
     live += i.kind == Instruction::Kind::Load || i.kind == Instruction::Kind::Reduce;
     heavy |= isHeavy(i);
   }
-  int fit = std::max(1, target.vectorRegisters / 3 / std::max(live, 1));
-  int vectors = std::min(heavy ? kPolynomialVectors : kLatencyVectors, fit);
-  return vectors == 3 ? 2 : vectors;
+  const ScheduleParameters& rules = target.schedule;
+  auto room = static_cast<int64_t>(target.vectorRegisters * rules.loopRegisters);
+  int64_t fit = std::max<int64_t>(1, room / std::max<int64_t>(live, 1));
+  int64_t vectors = std::min(heavy ? rules.loopHeavyVectors : rules.loopVectors, fit);
+  return static_cast<int>(std::bit_floor(static_cast<uint64_t>(vectors)));
 }
 
 } // namespace
@@ -163,8 +165,7 @@ void chooseSchedule(LoopProblem& p, const Target& target) {
 }
 
 int64_t grainPoints(const LoopKernel& k, const Target& target) {
-  constexpr int64_t kFallbackBytes = 32 * 1024; // the first-level data cache of every x86-64-v3 processor
-  int64_t cache = target.caches.empty() ? kFallbackBytes : target.caches.front().sizeBytes, bytes = 1;
+  int64_t cache = target.caches.front().sizeBytes, bytes = 1;
   for (const Operand& o : k.operands)
     if (o.role != Operand::Role::Number) bytes += sizeBytes(o.dtype);
   return std::max<int64_t>(cache / bytes, 1);

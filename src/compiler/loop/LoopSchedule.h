@@ -20,9 +20,8 @@ int fastestAxis(const LoopKernel&);
 /// - Vector axis: the one along which the operands move most cheaply (by one element, or not at all; a step of several
 ///   elements costs a gather), preferring parallel axes, then inner ones.
 /// - Lanes: a vector register of the target filled with 32-bit elements; with 64-bit ones if there are no narrower.
-/// - Vectors a tile: 4, enough to overlap the latency of an addition (4 cycles, one or two started a cycle); 2 when the
-/// body
-///   holds polynomials, whose own instructions overlap; fewer for many live values (a third of the registers).
+/// - Vectors a tile: enough to overlap the latency of an addition; fewer when the body holds polynomials, whose own
+///   instructions overlap, or many live values. How many and what share of the registers: [schedule] of the target.
 void chooseSchedule(LoopProblem&, const Target&);
 
 /// Work of one item in points: what fills the target's first-level cache once.

@@ -317,9 +317,10 @@ StatusOr<KernelValue> TileOps::dot(Value a, Value c, const KernelValue& accumula
     acc = splat(KernelValue::ofFloat(0), element, {Value(), Value(), left.getRows()},
                 {Value(), Value(), right.getCols()});
   bool pairs = s_.schedule.dot == DotKind::Bf16Dot && left.getElementType().isBF16() && right.getElementType().isBF16();
+  auto number = [](int64_t n) { return static_cast<uint64_t>(n); };
   Value product = tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma",
-                                      static_cast<uint64_t>(s_.schedule.registerRows),
-                                      static_cast<uint64_t>(s_.schedule.registerColumns));
+                                      number(s_.schedule.registerRows), number(s_.schedule.registerColumns),
+                                      number(s_.schedule.unroll), number(s_.schedule.group));
   if (!separate) return KernelValue::ofValue(product);
   return binary(Op::Add, accumulator, KernelValue::ofValue(product));
 }

@@ -65,8 +65,13 @@ Status readDot(Schedule& s, Reader& in) {
   if (x == std::string_view::npos) return invalid("schedule: expected a register block like 12x32, found `{}`", shape);
   TG_ASSIGN_OR_RETURN(s.registerRows, number(shape.substr(0, x)));
   TG_ASSIGN_OR_RETURN(s.registerColumns, number(shape.substr(x + 1)));
+  for (auto [word, value] : {std::pair<std::string_view, int64_t*>{"unroll", &s.unroll}, {"group", &s.group}}) {
+    if (std::string_view found = in.next(); found != word)
+      return invalid("schedule: expected `{}` in a dot, found `{}`", word, found);
+    TG_ASSIGN_OR_RETURN(*value, number(in.next()));
+  }
   std::string_view end = in.next();
-  return end == ";" ? OkStatus() : invalid("schedule: expected `;` after the register block, found `{}`", end);
+  return end == ";" ? OkStatus() : invalid("schedule: expected `;` after a dot, found `{}`", end);
 }
 
 Status readClause(Schedule& s, std::string_view word, Reader& in) {
@@ -107,7 +112,9 @@ std::string toString(const Schedule& s) {
   clause(out, "tile", s.tiles, named);
   clause(out, "order", s.order, symbol);
   clause(out, "parallel", s.parallel, symbol);
-  if (s.dot != DotKind::None) out += fmt::format(" dot {} {}x{};", nameOf(s.dot), s.registerRows, s.registerColumns);
+  if (s.dot != DotKind::None)
+    out += fmt::format(" dot {} {}x{} unroll {} group {};", nameOf(s.dot), s.registerRows, s.registerColumns, s.unroll,
+                       s.group);
   clause(out, "pack", s.pack, where);
   clause(out, "stage", s.stage, where);
   return out + " }";

@@ -1,7 +1,7 @@
 // A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is
 // elsewhere (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
 //
-//   contraction { tile BM=516 BN=1024 BK=128; order item depth_block panel row depth; parallel M N; dot fma 6x64;
+//   contraction { tile BM=516 BN=1024 BK=128; order item depth_block panel row depth; parallel M N; dot fma 6x64 unroll 4 group 4;
 //     pack left=rows right=panels; stage panel=L1 left=L2 accumulator=scratch; }
 //
 // Text and value convert both ways without loss: toString(*parseSchedule(text)) == text for every text that toString
@@ -39,6 +39,8 @@ struct Schedule {
   std::vector<Symbol> parallel; // dimensions whose blocks are work items
   DotKind dot = DotKind::None;
   int64_t registerRows = 1, registerColumns = 1; // accumulators of the register kernel, in elements
+  int64_t unroll = 1;                            // steps of k in an iteration of the register kernel
+  int64_t group = 1;                             // panels of the right operand that are packed together
   std::vector<Place> pack;                       // operands of dots that are packed, and how
   std::vector<Place> stage;                      // values that stay in a memory level
 

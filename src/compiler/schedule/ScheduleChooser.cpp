@@ -2,26 +2,15 @@
 #include "compiler/schedule/ScheduleChooser.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tegula {
 
 namespace {
 
-// A processor whose caches are unknown is taken to have these.
-constexpr int64_t kAssumedL1Bytes = 32 << 10, kAssumedL2Bytes = 256 << 10;
-constexpr int64_t kTemporaries = 2;     // the broadcast left operand, and one to overlap it
-constexpr int64_t kStreamVectors = 2;   // NR in vectors of streaming kernels: their right operands may be narrow
-constexpr int64_t kMostRows = 12;       // 12 x 2 hide the latency of the dot; more rows only make ragged ends dearer
-constexpr int64_t kStreamRows = 96;     // query block of streaming kernels, rounded to register kernels
-constexpr int64_t kStreamColumns = 64;  // key block of streaming kernels: value-changing, so a constant
-constexpr int64_t kMostDepth = 128;     // beyond it the accumulators' traffic is negligible already (3%)
-constexpr int64_t kMostBlockRows = 512; // beyond it packing a panel is negligible beside using it (3%)
-constexpr int64_t kItemsPerThread = 2;  // enough for balance, few enough that packing is not repeated much
-constexpr int64_t kMostColumns = 1024;  // of a block: the left block is packed once for all of them
+constexpr int64_t kStreamColumns = 64; // key block of streaming kernels: changes values, so no target's to choose
 
-int64_t cacheBytes(const Target& t, size_t level, int64_t assumed) {
-  return level < t.caches.size() && t.caches[level].sizeBytes > 0 ? t.caches[level].sizeBytes : assumed;
-}
+double bytesOf(const Target& t, size_t level) { return static_cast<double>(t.caches.at(level).sizeBytes); }
 int64_t roundDown(int64_t x, int64_t unit) { return std::max(unit, x / unit * unit); }
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t x, int64_t unit) { return ceilDiv(x, unit) * unit; }
@@ -42,13 +31,15 @@ public:
     s.dot = dotKind(k, t);
     int64_t lanes = t.vectorElements(elementBytes(k));
     bool contracts = k.grid.size() == 2 && k.tiles.size() == 1;
-    int64_t vectors = contracts ? rightVectors(t) : kStreamVectors;
+    int64_t vectors = contracts ? rightVectors(t) : t.schedule.streamVectors;
     s.registerColumns = vectors * lanes;
     s.registerRows = registerRows(vectors, t);
+    s.unroll = t.schedule.unroll;
     if (contracts)
       contraction(s, k, t);
     else
-      streaming(s, k);
+      streaming(s, k, t);
+    s.group = group(s, k, t);
     for (const KernelShape::Block& b : k.grid) s.parallel.push_back(b.dimension);
     if (s.dot != DotKind::None) {
       s.pack = {{"left", "rows"}, {"right", s.dot == DotKind::Bf16Dot ? "paired_panels" : "panels"}};
@@ -65,7 +56,7 @@ public:
     int64_t units[2] = {s.registerRows, s.registerColumns};
     for (int d = 0; d < 2; ++d) sizes[d] = balanced(r.extents[d], sizes[d], units[d]);
     // Smaller blocks of the wider dimension until every thread has work, but not below a few register kernels.
-    int64_t wanted = t.threads > 1 ? t.threads * kItemsPerThread : 1;
+    int64_t wanted = t.threads > 1 ? t.threads * t.schedule.itemsPerThread : 1;
     while (r.batch * ceilDiv(r.extents[0], sizes[0]) * ceilDiv(r.extents[1], sizes[1]) < wanted) {
       int d = sizes[0] > sizes[1] ? 0 : 1;
       if (sizes[d] <= 4 * units[d]) d = 1 - d;
@@ -83,8 +74,8 @@ public:
     };
     if (s.dot != DotKind::None) {
       line("registers: {}x{} = {} accumulators + {} operands + {} temporaries, of {}", s.registerRows,
-           s.registerColumns, s.registerRows * s.registerColumns / lanes, s.registerColumns / lanes, kTemporaries,
-           t.vectorRegisters);
+           s.registerColumns, s.registerRows * s.registerColumns / lanes, s.registerColumns / lanes,
+           t.schedule.registerTemporaries, t.vectorRegisters);
       line("dot: {}", s.dot == DotKind::Bf16Dot ? "bf16 pairs, measured faster than f32"
                       : k.left == DType::BF16
                           ? "fma on f32 panels, because the bf16 dot is absent or not measured faster"
@@ -93,20 +84,21 @@ public:
     if (s.pattern == Symbol("contraction")) {
       int64_t depth = s.tile(k.tiles[0].tunable), rows = s.tile(k.grid[0].tunable), cols = s.tile(k.grid[1].tunable);
       line("L1: a panel of {} x {} takes {} of {} bytes", depth, s.registerColumns, depth * s.registerColumns * bytes,
-           cacheBytes(t, 0, kAssumedL1Bytes));
+           t.caches[0].sizeBytes);
       line("L2: a left block of {} x {} takes {} of {} bytes; the accumulator of {} x {} streams past it", rows, depth,
-           rows * depth * bytes, cacheBytes(t, 1, kAssumedL2Bytes), rows, cols);
+           rows * depth * bytes, t.caches[1].sizeBytes, rows, cols);
     } else
       line("blocks: {} rows are whole register kernels; the sequential block of {} changes values and is the same "
            "everywhere",
-           kStreamRows, kStreamColumns);
+           t.schedule.streamRows, kStreamColumns);
     return out;
   }
 
 private:
   /// MR rows of accumulators beside NR = `vectors` right operands.
   static int64_t registerRows(int64_t vectors, const Target& t) {
-    return std::clamp<int64_t>((t.vectorRegisters - vectors - kTemporaries) / vectors, 1, kMostRows);
+    int64_t accumulators = t.vectorRegisters - vectors - t.schedule.registerTemporaries;
+    return std::clamp<int64_t>(accumulators / vectors, 1, t.schedule.registerRows);
   }
 
   /// The NR, a power of two vectors, that needs the fewest loads for a product: (MR + NR) / (MR * NR). Loads share
@@ -125,22 +117,31 @@ private:
     s.pattern = "contraction";
     s.order = {"item", "depth_block", "panel", "row", "depth"};
     int64_t bytes = elementBytes(k);
-    int64_t depth = cacheBytes(t, 0, kAssumedL1Bytes) * 2 / 3 / (s.registerColumns * bytes);
-    depth = std::clamp<int64_t>(depth / 64 * 64, 64, kMostDepth);
-    int64_t l2 = cacheBytes(t, 1, kAssumedL2Bytes);
-    // A quarter for the left block; panels and the accumulator pass through the rest.
-    int64_t rows = std::clamp(l2 / 4 / (depth * bytes), s.registerRows, kMostBlockRows);
-    rows = roundUp(rows, s.registerRows);
-    int64_t cols = roundDown(kMostColumns, s.registerColumns);
+    constexpr int64_t kDepthUnit = 64; // whole cache lines of every type
+    auto depth = static_cast<int64_t>(bytesOf(t, 0) * t.schedule.panelOfL1) / (s.registerColumns * bytes);
+    depth = std::min(roundDown(depth, kDepthUnit), t.schedule.blockDepth);
+    auto rows = static_cast<int64_t>(bytesOf(t, 1) * t.schedule.leftOfL2) / (depth * bytes);
+    rows = roundUp(std::clamp(rows, s.registerRows, t.schedule.blockRows), s.registerRows);
+    int64_t cols = roundDown(t.schedule.blockColumns, s.registerColumns);
     s.tiles = {{k.grid[0].tunable, rows}, {k.grid[1].tunable, cols}, {k.tiles[0].tunable, depth}};
   }
 
-  static void streaming(Schedule& s, const KernelShape& k) {
+  static void streaming(Schedule& s, const KernelShape& k, const Target& t) {
     s.pattern = "streaming";
     s.order = {"item", "stream_block", "panel", "row", "depth"};
-    int64_t rows = roundUp(kStreamRows, s.registerRows);
+    int64_t rows = roundUp(t.schedule.streamRows, s.registerRows);
     for (const KernelShape::Block& b : k.grid) s.tiles.push_back({b.tunable, rows});
     for (const KernelShape::Block& b : k.tiles) s.tiles.push_back({b.tunable, kStreamColumns});
+  }
+
+  /// Panels that are packed together: a power of two, which divides the usual widths.
+  static int64_t group(const Schedule& s, const KernelShape& k, const Target& t) {
+    int64_t depth = k.pinnedColumns;
+    for (const KernelShape::Block& b : k.tiles) depth = std::max(depth, s.tile(b.tunable));
+    int64_t panelBytes = std::max<int64_t>(depth, 1) * s.registerColumns * elementBytes(k);
+    int64_t fit = static_cast<int64_t>(bytesOf(t, 1) * t.schedule.groupOfL2) / panelBytes;
+    return static_cast<int64_t>(
+        std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(fit, 1, t.schedule.groupPanels))));
   }
 
   /// Equal blocks: no smaller than needed, whole units.

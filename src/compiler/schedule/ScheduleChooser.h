@@ -1,13 +1,14 @@
 // The choice of a schedule: an interface, and its first implementation by simple stated rules over the hardware feature
 // library. A constraint solver will implement the same interface; the rules below are its constraints, in words.
 //
-//   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + 2 temporaries <= vector registers
-//   L1          a panel of B, BK * NR elements, takes at most two thirds: rows of A and of the accumulator pass through
+//   registers   MR * (NR / lanes) accumulators + NR / lanes right operands + temporaries <= vector registers
+//   L1          a panel of B, BK * NR elements, takes at most a share: rows of A and of the accumulator pass through
 //               the rest
-//   L2          a block of A, BM * BK elements, takes at most a quarter; panels of B and the accumulator stream
-//               past it
+//   L2          a block of A, BM * BK elements, takes at most a share; panels of B and the accumulator stream past it
 //   exactness   the family of dot depends on operand types, target and measured rates only; the key block of attention
 //               on nothing else either
+//
+// The shares and bounds are the target's: [schedule] in targets/*.toml.
 //
 // Threads: implementations are immutable; all functions may be called from any thread.
 #pragma once

@@ -15,6 +15,32 @@ struct CacheKeys {
   bool shared = false;
 };
 
+void describeSchedule(config::Schema& schema, ScheduleParameters& p) {
+  config::Section& s = schema.section("schedule", "What the rules of the schedule chooser work with.");
+  auto count = [&](const char* name, int64_t* value, const char* doc) {
+    s.key(name, value, {.doc = doc, .min = 1, .required = true});
+  };
+  auto share = [&](const char* name, double* value, const char* doc) {
+    s.key(name, value, {.doc = doc, .max = 1, .above = 0, .required = true});
+  };
+  count("register_temporaries", &p.registerTemporaries, "Registers beside accumulators and right operands.");
+  count("register_rows", &p.registerRows, "Most rows of a register kernel.");
+  count("unroll", &p.unroll, "Steps of k in an iteration of the main register kernel.");
+  share("panel_of_l1", &p.panelOfL1, "Most of L1 for a panel of the right operand.");
+  share("left_of_l2", &p.leftOfL2, "Most of L2 for a block of the left operand.");
+  share("group_of_l2", &p.groupOfL2, "Most of L2 for panels that are packed together.");
+  count("group_panels", &p.groupPanels, "Most panels that are packed together.");
+  count("block_rows", &p.blockRows, "Most rows of a block of the result.");
+  count("block_columns", &p.blockColumns, "Most columns of a block of the result.");
+  count("block_depth", &p.blockDepth, "Most steps of k between accumulators' loads and stores.");
+  count("stream_vectors", &p.streamVectors, "Right operands of streaming kernels, in vectors.");
+  count("stream_rows", &p.streamRows, "Query block of streaming kernels.");
+  count("items_per_thread", &p.itemsPerThread, "Least work items a thread.");
+  count("loop_vectors", &p.loopVectors, "Vectors of a loop kernel's tile.");
+  count("loop_heavy_vectors", &p.loopHeavyVectors, "The same with polynomials in the body.");
+  share("loop_registers", &p.loopRegisters, "Most of the registers for what a loop kernel keeps alive.");
+}
+
 /// Reads one targets/*.toml strictly.
 StatusOr<Target> parseTarget(std::string_view name, std::string_view text) {
   Target t;
@@ -39,6 +65,7 @@ StatusOr<Target> parseTarget(std::string_view name, std::string_view text) {
       .key("mask_registers", &t.maskRegisters, {.doc = "Loads, stores and arithmetic take masks."});
   schema.section("limits", "Used where the machine does not tell.")
       .key("threads", &t.threads, {.doc = "Hardware threads.", .min = 1});
+  describeSchedule(schema, t.schedule);
   schema.tables<CacheKeys>(
       "caches", caches,
       [](config::Section& s, CacheKeys& c) {
@@ -61,6 +88,9 @@ StatusOr<Target> parseTarget(std::string_view name, std::string_view text) {
       "Instructions that multiply and add.");
   TG_ASSIGN_OR_RETURN(config::Document document, config::parseToml(text, fmt::format("targets/{}.toml", name)));
   TG_RETURN_IF_ERROR(schema.load(document));
+  if (caches.size() < 2)
+    return invalid("targets/{}.toml: {} tables [[caches]]; expected the first and the second level at least", name,
+                   caches.size());
   for (const CacheKeys& c : caches) t.caches.push_back({c.sizeKib * 1024, c.lineBytes, c.shared});
   t.bf16Dot = std::ranges::any_of(t.instructions, [](const TargetInstruction& i) { return i.operand == "bf16"; });
   return t;

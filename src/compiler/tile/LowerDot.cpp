@@ -11,8 +11,6 @@ namespace {
 
 using Values = KernelEmitter::Values;
 
-constexpr int64_t kUnroll = 4; // steps of k in an iteration of the main register kernel
-
 struct RegisterKernel {
   KernelEmitter& e;
   VectorEmitter& v;
@@ -70,7 +68,7 @@ struct RegisterKernel {
     // The kernel that does most of the work is unrolled. Where two threads share a core, instructions are what it
     // lacks: they take turns in decoding them, and the loop's own were an eighth.
     if (rows == shape.rows && vectors * v.lanes == shape.width) {
-      int64_t unit = kUnroll * stride;
+      int64_t unit = shape.unroll * stride;
       done = e.mul(e.div(depth, e.index(unit)), unit);
       acc = e.loop(e.index(0), done, e.index(unit), acc, [&](Value k, ValueRange carried) {
         Values next(carried);

@@ -20,6 +20,7 @@ namespace tegula::tile {
 /// What a schedule says about one dot: registers as rows x (width / lanes) accumulators.
 struct DotShape {
   int64_t rows = 1, width = 1; // MR and NR, in elements; NR is a multiple of the lanes
+  int64_t unroll = 1;          // steps of k (or pairs of them) in an iteration
   DotFamily family = DotFamily::Fma;
   bool compact = false; // fewer register kernels for ragged ends: less code, some surplus work
 };

@@ -9,13 +9,6 @@ namespace tegula::tile {
 
 using namespace mlir;
 
-namespace {
-
-constexpr int64_t kAssumedL2Bytes = 256 << 10; // of a processor whose caches are unknown
-constexpr int64_t kMostPanelsTogether = 8;     // 1 KiB of a row of f32 is enough for the prefetcher
-
-} // namespace
-
 bool isZeros(Value tile) {
   auto splat = tile.getDefiningOp<SplatOp>();
   return splat && matchPattern(splat.getScalar(), m_PosZeroFloat());
@@ -48,7 +41,8 @@ LazyTileRef ScratchLowering::panelBuffer(DotOp op, const LazyTile& like) {
 
 DotShape ScratchLowering::shapeOf(DotOp op) const {
   DotFamily family = op.getFamily() == "bf16dot" ? DotFamily::Bf16Dot : DotFamily::Fma;
-  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()), family, dots_ > 1};
+  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()),
+          static_cast<int64_t>(op.getUnroll()), family, dots_ > 1};
 }
 
 Type ScratchLowering::packedElement(DotOp op) const {
@@ -82,7 +76,7 @@ Panels ScratchLowering::packAllPanels(DotOp op, const LazyTileRef& b) {
   return panels;
 }
 
-/// Panels packed a group at a time, into a buffer that takes an eighth of L2.
+/// Panels packed a group at a time.
 Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
   auto packed = packedPanels_.find(op.getB());
   if (packed != packedPanels_.end()) return packed->second;
@@ -90,11 +84,8 @@ Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
   Type element = packedElement(op);
   Panels panels;
   panels.pitch = panelPitch(b->rows, shape.width, v_.lanes);
-  const auto& caches = e_.target().caches;
-  int64_t room = (caches.size() > 1 ? caches[1].sizeBytes : kAssumedL2Bytes) / 8;
-  int64_t count = std::clamp<int64_t>(room / (panels.pitch * memoryBytes(element)), 1, kMostPanelsTogether);
-  count = std::min(count, (b->cols + shape.width - 1) / shape.width);
-  count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(count))); // divides the usual widths
+  int64_t wanted = std::min(static_cast<int64_t>(op.getGroup()), (b->cols + shape.width - 1) / shape.width);
+  auto count = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(wanted)));
   panels.groupWidth = count * shape.width;
   panels.base = allocate(panels.pitch * count * memoryBytes(element));
   // The next step of a kernel with several dots is not along k.

@@ -134,11 +134,13 @@ def Tile_ExtractOp : Tile_Op<"extract", [Pure]> {
 
 def Tile_DotOp : Tile_Op<"dot", [Pure]> {
   let summary = "acc + a * b, accumulated in the accumulator's type in the order of k; absent elements of k add nothing";
-  let description = [{ `family` (fma, bf16dot), `rows` and `width` are the schedule's register block: rows x width accumulators.
+  let description = [{ `family` (fma, bf16dot), `rows` and `width` are the schedule's register block: rows x width accumulators;
+    `unroll` steps of k make an iteration of it, and `group` panels of b are packed together.
     The accumulator lives in the kernel's scratch (LowerScratch). }];
-  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, StrAttr:$family, I64Attr:$rows, I64Attr:$width);
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, StrAttr:$family, I64Attr:$rows, I64Attr:$width,
+    I64Attr:$unroll, I64Attr:$group);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = [{ $family $rows `x` $width $a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc)
+  let assemblyFormat = [{ $family $rows `x` $width `unroll` $unroll `group` $group $a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `,` type($acc)
     `->` type($result) }];
 }
 

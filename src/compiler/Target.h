@@ -41,9 +41,9 @@ struct Target {
   std::string codeFormat = "cpu-image-1";
   int64_t vectorBytes = 32; // width of the widest vector register
   int vectorRegisters = 16;
-  bool maskRegisters = false;                  // AVX-512 style predication
-  bool bf16Dot = false;                        // vdpbf16ps exists
-  std::vector<CacheLevel> caches;              // L1d, L2, L3; two at least
+  bool maskRegisters = false;     // AVX-512 style predication
+  bool bf16Dot = false;           // vdpbf16ps exists
+  std::vector<CacheLevel> caches; // L1d, L2, L3; two at least
   ScheduleParameters schedule;
   std::vector<TargetInstruction> instructions; // stated rates; measured ones below win
   int threads = 1;

@@ -55,6 +55,44 @@ def two_products_by_tiles(a: Tensor[M, K], w: Tensor[K, N], u: Tensor[K, N], c: 
         for k in tiles(K, BK):
             right += dot(a[i, k], u[k, j])
         c[i, j] = left * right
+
+
+@tile_op(differentiable=False)
+@example("exchanged x=5,7 f32")
+def exchanged(x: Tensor[R, C]) -> Tensor[R, 1]:
+    return 1 + sum(x, axis=-1, keepdim=True)
+
+
+# One step of (a, b) = (b + s, a) from (1, 2).
+@tile_kernel(implements=exchanged)
+def exchanged_by_tiles(x: Tensor[R, C], y: Out[R, 1], BR: Tunable, BC: Tunable):
+    for i in grid(R, BR):
+        a = full(BR, 1, 1.0, f32)
+        b = full(BR, 1, 2.0, f32)
+        for j in tiles(C, BC):
+            old = a
+            a = b + sum(x[i, j], axis=1, keepdim=True)
+            b = old
+        y[i, :] = a - b
+
+
+@tile_op(differentiable=False)
+@example("first_product a=6,9 b=9,10 f32")
+def first_product(a: Tensor[M, K], b: Tensor[K, N]) -> Tensor[M, N]:
+    return a @ b
+
+
+# What a transpose saw is not what the accumulator becomes.
+@tile_kernel(implements=first_product)
+def first_product_by_tiles(a: Tensor[M, K], b: Tensor[K, N], c: Out[M, N], BM: Tunable, BN: Tunable, BK: Tunable):
+    for i, j in grid(M, BM, N, BN):
+        acc = zeros(BM, BN, f32)
+        before = zeros(BM, BN, f32)
+        for k in tiles(K, BK):
+            turned = transpose(acc)
+            acc = acc + dot(a[i, k], b[k, j])
+            before = transpose(turned)
+        c[i, j] = acc - before
 )";
 
 std::shared_ptr<const OperatorLibrary> authorLibrary() {
@@ -113,6 +151,44 @@ TEST(Author, TwoReductionsThatMeetInTheEpilogue) {
               << target.name << " " << i << "," << j << " of " << x.m << "x" << x.n << "x" << x.k;
         }
     }
+}
+
+TEST(Author, CarriedValuesChangeTogether) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(7);
+  TestOperand x = randomOperand(random, DType::F32, {19, 11});
+  GroupProblem problem{"exchanged", {}, {&x}, {}, nullptr};
+  problem.library = library;
+  for (const Target& target : runnableTargets()) {
+    auto y = runGroup(problem, target);
+    ASSERT_TRUE(y.ok()) << message(y.status());
+    for (int64_t i = 0; i < 19; ++i) {
+      double want = 1, size = 4;
+      for (int64_t j = 0; j < 11; ++j) want += x.at({i, j}), size += std::fabs(x.at({i, j}));
+      ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, 14 * 0x1p-24 * size) << target.name << " row " << i;
+    }
+  }
+}
+
+TEST(Author, ATransposeOfAnAccumulatorKeepsItsValue) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(8);
+  TestOperand a = randomOperand(random, DType::F32, {13, 9}), b = randomOperand(random, DType::F32, {9, 21});
+  GroupProblem problem{"first_product", {}, {&a, &b}, {}, nullptr};
+  problem.library = library;
+  for (const Target& target : runnableTargets()) {
+    auto y = runGroup(problem, target);
+    ASSERT_TRUE(y.ok()) << message(y.status());
+    for (int64_t i = 0; i < 13; ++i)
+      for (int64_t j = 0; j < 21; ++j) {
+        double want = 0, size = 0;
+        for (int64_t k = 0; k < 9; ++k)
+          want += a.at({i, k}) * b.at({k, j}), size += std::fabs(a.at({i, k}) * b.at({k, j}));
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 21 + j)], want, 11 * 0x1p-24 * size) << i << "," << j;
+      }
+  }
 }
 
 TEST(Author, ElementwiseWorkAroundADot) {

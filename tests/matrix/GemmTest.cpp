@@ -116,6 +116,41 @@ TEST_P(GemmOn, Batches) {
   checkGemm({5, 7, 9, DType::F32, false, false, {0}}, target);
 }
 
+TEST_P(GemmOn, OneOperandInBothPlaces) {
+  std::mt19937_64 random(11);
+  TestOperand x = randomOperand(random, DType::F32, {3, 4, 4});
+  auto r = runGroup({"matmul", {}, {&x, &x}, {}, nullptr}, target);
+  ASSERT_TRUE(r.ok()) << message(r.status());
+  for (int64_t s = 0; s < 3; ++s)
+    for (int64_t i = 0; i < 4; ++i)
+      for (int64_t j = 0; j < 4; ++j) {
+        double want = 0;
+        for (int64_t k = 0; k < 4; ++k) want += x.at({s, i, k}) * x.at({s, k, j});
+        EXPECT_NEAR(r->values[0][static_cast<size_t>((s * 4 + i) * 4 + j)], want, 6 * 4 * 0x1p-24)
+            << s << "," << i << "," << j;
+      }
+}
+
+// Four batch axes, repeated in turn, of which no two are one.
+TEST_P(GemmOn, BatchAxesThatDoNotMerge) {
+  std::mt19937_64 random(12);
+  TestOperand a = randomOperand(random, DType::F32, {2, 1, 3, 1, 4, 5}),
+              b = randomOperand(random, DType::F32, {1, 5, 1, 6, 5, 7});
+  auto r = runGroup({"matmul", {}, {&a, &b}, {}, nullptr}, target);
+  ASSERT_TRUE(r.ok()) << message(r.status());
+  size_t at = 0;
+  for (int64_t s0 = 0; s0 < 2; ++s0)
+    for (int64_t s1 = 0; s1 < 5; ++s1)
+      for (int64_t s2 = 0; s2 < 3; ++s2)
+        for (int64_t s3 = 0; s3 < 6; ++s3)
+          for (int64_t i = 0; i < 4; ++i)
+            for (int64_t j = 0; j < 7; ++j) {
+              double want = 0;
+              for (int64_t k = 0; k < 5; ++k) want += a.at({s0, 0, s2, 0, i, k}) * b.at({0, s1, 0, s3, k, j});
+              ASSERT_NEAR(r->values[0][at++], want, 7 * 5 * 0x1p-24);
+            }
+}
+
 TEST_P(GemmOn, ExpandedOperands) {
   std::mt19937_64 random(7);
   TestOperand a = layExpanded(randomOperand(random, DType::F32, {9, 21}), 0);

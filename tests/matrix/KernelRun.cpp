@@ -152,11 +152,13 @@ StatusOr<GroupResult> runGroup(const GroupProblem& problem, const Target& target
   std::shared_ptr<const OperatorLibrary> library = problem.library ? problem.library : testLibrary();
   Group group{Graph(library), {}, {}, problem.op};
   std::vector<const TestOperand*> operands;
+  std::map<const TestOperand*, Value> known; // one operand in two places is one input, as in a group of the compiler
   auto addInput = [&](const TestOperand* t) {
     if (!t) return Value{};
+    if (auto it = known.find(t); it != known.end()) return it->second;
     operands.push_back(t);
     group.inputLayouts.push_back(Layout::strided(t->strides));
-    return group.body.addInput(std::string_view(fmt::format("x{}", operands.size())), t->type);
+    return known[t] = group.body.addInput(std::string_view(fmt::format("x{}", operands.size())), t->type);
   };
   std::vector<Value> inputs, extra;
   for (const TestOperand* t : problem.inputs) inputs.push_back(addInput(t));

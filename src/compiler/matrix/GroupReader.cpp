@@ -33,7 +33,7 @@ private:
   StatusOr<Program> program(Value, const AxisMap&, const KernelParam&, bool epilogue);
   StatusOr<Program> broadcast(const Node&, const AxisMap&, const KernelParam&, bool epilogue);
   int32_t window(OperandRef, DType, const Layout&, const Shape&, const AxisMap&, const KernelParam&, bool epilogue);
-  int resultBehind(Value) const;
+  int resultBehind(Value);
   const lang::TensorRule* rule(const lang::TypeRule& r) const { return chooseRule(r, *op_, node_.attrs, ranks_); }
 
   const Group& group_;
@@ -46,6 +46,7 @@ private:
   std::vector<int> ranks_;
   std::vector<const KernelParam*> outputs_;
   std::vector<AxisMap> outputMaps_;
+  std::map<int32_t, int> behind_; // resultBehind of nodes
 };
 
 Status Reader::readBatch() {
@@ -108,15 +109,16 @@ Status Reader::readParameters() {
 }
 
 /// The result of the kept operator that a value is computed from; -1: none, -2: several.
-int Reader::resultBehind(Value v) const {
+int Reader::resultBehind(Value v) {
   if (v.node == nodeIndex_) return v.result;
+  if (auto known = behind_.find(v.node); known != behind_.end()) return known->second;
   int found = -1;
   for (Value in : g_.node(v.node).inputs) {
     int r = in.present() ? resultBehind(in) : -1;
     if (r == -1 || r == found) continue;
     found = found == -1 ? r : -2;
   }
-  return found;
+  return behind_[v.node] = found;
 }
 
 Status Reader::readStores() {
@@ -168,11 +170,12 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
     out.kind = Program::Kind::Constant;
     const AttrValue* value = n.attrs.find("value");
     if (const bool* b = std::get_if<bool>(value))
-      out.constant = *b;
+      out.integer = *b;
     else if (const int64_t* i = std::get_if<int64_t>(value))
-      out.constant = static_cast<double>(*i);
+      out.integer = *i;
     else
       out.constant = std::get<double>(*value);
+    if (isFloat(type.dtype) && !std::holds_alternative<double>(*value)) out.constant = static_cast<double>(out.integer);
     return out;
   }
   if (primitive->kind == PrimitiveKind::Broadcast) return broadcast(n, map, p, epilogue);
@@ -225,8 +228,12 @@ int32_t Reader::window(OperandRef ref, DType dtype, const Layout& layout, const 
   };
   Window w{ref, dtype, classOf(0), classOf(1)};
   if (w.col == StrideClass::One && w.row == StrideClass::One) w.row = StrideClass::Any;
-  for (size_t i = 0; i < s_.windows.size(); ++i)
-    if (s_.windows[i] == w && args_.windows[i].map == map) return static_cast<int32_t>(i);
+  // One operand in two places (x @ x) has the same strides but not the same dimensions: batches merge by those.
+  for (size_t i = 0; i < s_.windows.size(); ++i) {
+    const KernelArguments::Strides& known = args_.windows[i];
+    if (s_.windows[i] == w && known.map == map && known.rowDim == strides.rowDim && known.colDim == strides.colDim)
+      return static_cast<int32_t>(i);
+  }
   s_.windows.push_back(w);
   args_.windows.push_back(strides);
   return static_cast<int32_t>(s_.windows.size()) - 1;

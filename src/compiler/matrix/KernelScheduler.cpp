@@ -85,6 +85,7 @@ KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
   for (const auto& axis : facts.tiles) k.tiles.push_back({axis.tunable, axis.dimension});
   for (const auto& [dim, extent] : s.pinnedDims) k.pinnedColumns = std::max(k.pinnedColumns, extent);
   k.hasDot = facts.dots > 0;
+  k.wide = s.wide;
   // The operands of dots are the first two floats that the kernel reads.
   std::vector<DType> floats;
   for (const Program& p : s.inputs) {
@@ -96,6 +97,8 @@ KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
   if (floats.size() > 1) k.right = floats[1];
   return k;
 }
+
+constexpr size_t kLongestExpression = 64; // of a prologue or epilogue, in nodes: code is made for each
 
 /// Elementwise work that is worth repeating each time a block is packed.
 bool isCheap(Symbol fn) {
@@ -131,7 +134,8 @@ std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t>
   if (kept < 0 || !keepsWhole(g, g.node(kept))) return "no operator with a tile kernel";
   auto inside = [&](int32_t n) { return std::binary_search(nodes.begin(), nodes.end(), n); };
   // Nodes are in topological order: what depends on the kept operator is epilogue, all else prologue or side operand.
-  std::vector<int32_t> epilogue;
+  std::map<int32_t, int> epilogue;   // to the result that it is made of
+  std::map<int32_t, size_t> written; // nodes of its expression as it will be written out: shared ones repeat
   for (int32_t i : nodes) {
     if (i == kept) continue;
     const Node& n = g.node(i);
@@ -140,19 +144,22 @@ std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t>
     if (!p || (!constant && p->kind != PrimitiveKind::Elementwise && p->kind != PrimitiveKind::Broadcast))
       return fmt::format("{} is not elementwise", n.op.text());
     int result = -1;
+    size_t& size = written[i] = 1;
     for (Value v : n.inputs) {
       if (!v.present()) continue;
-      bool fromKept = v.node == kept,
-           fromEpilogue = std::find(epilogue.begin(), epilogue.end(), v.node) != epilogue.end();
-      if (!fromKept && !fromEpilogue) continue;
+      if (auto known = written.find(v.node); known != written.end()) size += known->second;
+      auto known = epilogue.find(v.node);
+      int from = v.node == kept ? v.result : known == epilogue.end() ? -1 : known->second;
+      if (from < 0) continue;
       if (p->kind != PrimitiveKind::Elementwise) return fmt::format("{} moves elements of the result", n.op.text());
-      result = fromKept ? v.result : 0;
+      if (result >= 0 && result != from) return fmt::format("{} combines two results", n.op.text());
+      result = from;
     }
+    if (size > kLongestExpression) return fmt::format("the expression at {} is too long", n.op.text());
     if (result >= 0) {
-      bool sameShape = false;
-      for (const TensorType& t : g.node(kept).results) sameShape |= t.shape == n.results[0].shape;
-      if (!sameShape) return fmt::format("{} has another shape than the result", n.op.text());
-      epilogue.push_back(i);
+      if (g.node(kept).results[static_cast<size_t>(result)].shape != n.results[0].shape)
+        return fmt::format("{} has another shape than the result", n.op.text());
+      epilogue.emplace(i, result);
       continue;
     }
     // Before the operator: cheap, and used by this group only.

@@ -72,7 +72,7 @@ Value TileOps::program(const Program& p, const TileCoord& row, const TileCoord& 
   case Program::Kind::Result:
     return result;
   case Program::Kind::Constant:
-    return single(KernelValue::ofFloat(p.constant), type(p.dtype));
+    return single(isFloat(p.dtype) ? KernelValue::ofFloat(p.constant) : KernelValue::ofInt(p.integer), type(p.dtype));
   case Program::Kind::Absent:
     assert(false && "an absent operand is not read");
     return {};
@@ -101,9 +101,9 @@ Type TileOps::accumulating(DType d) { return d == DType::F32 && s_.wide ? b_.get
 
 Value TileOps::splat(const KernelValue& constant, Type element, const TileCoord& rows, const TileCoord& cols) {
   Type scalar = tile::registerType(element);
-  TypedAttr attribute = isa<FloatType>(scalar)
-                            ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
-                            : TypedAttr(b_.getIntegerAttr(scalar, static_cast<int64_t>(constant.real)));
+  int64_t whole = constant.kind == KernelValue::Kind::Float ? static_cast<int64_t>(constant.real) : constant.integer;
+  TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
+                                               : TypedAttr(b_.getIntegerAttr(scalar, whole));
   Value x = arith::ConstantOp::create(b_, loc(), attribute);
   return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x,
                                rows.extent, cols.extent);
@@ -318,9 +318,9 @@ StatusOr<KernelValue> TileOps::dot(Value a, Value c, const KernelValue& accumula
                 {Value(), Value(), right.getCols()});
   bool pairs = s_.schedule.dot == DotKind::Bf16Dot && left.getElementType().isBF16() && right.getElementType().isBF16();
   auto number = [](int64_t n) { return static_cast<uint64_t>(n); };
-  Value product = tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma",
-                                      number(s_.schedule.registerRows), number(s_.schedule.registerColumns),
-                                      number(s_.schedule.unroll), number(s_.schedule.group));
+  Value product =
+      tile::DotOp::create(b_, loc(), type, a, c, acc, pairs ? "bf16dot" : "fma", number(s_.schedule.registerRows),
+                          number(s_.schedule.registerColumns), number(s_.schedule.unroll), number(s_.schedule.group));
   if (!separate) return KernelValue::ofValue(product);
   return binary(Op::Add, accumulator, KernelValue::ofValue(product));
 }

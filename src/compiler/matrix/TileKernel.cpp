@@ -76,7 +76,8 @@ void write(std::string& out, const Program& p) {
     out += fmt::format("r{}", p.index);
     return;
   case Program::Kind::Constant:
-    out += fmt::format("{:a}:{}", p.constant, name(p.dtype));
+    out += isFloat(p.dtype) ? fmt::format("{:a}", p.constant) : fmt::format("{}", p.integer);
+    out += fmt::format(":{}", name(p.dtype));
     return;
   case Program::Kind::Apply:
     break;

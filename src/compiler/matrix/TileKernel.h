@@ -19,8 +19,7 @@
 
 namespace tegula::matrix {
 
-constexpr int kBatchAxes =
-    3; // leading axes after merging (batch, group, head); fixed, so that other batch shapes are the same kernel
+constexpr int kBatchAxes = kMaxRank - 1; // leading axes after merging; fixed, so that any batch is the same kernel
 constexpr int kStridesPerWindow = 2 + kBatchAxes;
 
 /// What is statically known of a stride.
@@ -41,7 +40,8 @@ struct Program {
   enum class Kind : uint8_t { Absent, Window, Result, Constant, Apply };
   Kind kind = Kind::Absent;
   int32_t index = 0;   // Window: which; Result: which output of the kernel
-  double constant = 0; // Constant
+  double constant = 0; // Constant of a float type
+  int64_t integer = 0; // Constant of another type: a double would round it
   DType dtype = DType::F32;
   Symbol function; // Apply: an elementwise primitive
   std::vector<Program> args;

@@ -15,8 +15,9 @@ int64_t roundDown(int64_t x, int64_t unit) { return std::max(unit, x / unit * un
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t x, int64_t unit) { return ceilDiv(x, unit) * unit; }
 
-bool isDouble(const KernelShape& k) { return k.left == DType::F64 || k.right == DType::F64; }
-int64_t elementBytes(const KernelShape& k) { return isDouble(k) ? 8 : 4; }
+int64_t elementBytes(const KernelShape& k) { return k.wide ? 8 : 4; } // of what is accumulated
+/// Of what is packed.
+int64_t packedBytes(const KernelShape& k, const Schedule& s) { return s.dot == DotKind::Bf16Dot ? 2 : elementBytes(k); }
 
 DotKind dotKind(const KernelShape& k, const Target& t) {
   if (!k.hasDot) return DotKind::None;
@@ -67,7 +68,7 @@ public:
   }
 
   std::string explain(const KernelShape& k, const Schedule& s, const Target& t) const override {
-    int64_t bytes = elementBytes(k), lanes = t.vectorElements(bytes);
+    int64_t bytes = packedBytes(k, s), lanes = t.vectorElements(elementBytes(k));
     std::string out;
     auto line = [&]<typename... A>(fmt::format_string<A...> f, A&&... a) {
       out += fmt::format(f, std::forward<A>(a)...) + "\n";
@@ -77,7 +78,7 @@ public:
            s.registerColumns, s.registerRows * s.registerColumns / lanes, s.registerColumns / lanes,
            t.schedule.registerTemporaries, t.vectorRegisters);
       line("dot: {}", s.dot == DotKind::Bf16Dot ? "bf16 pairs, measured faster than f32"
-                      : k.left == DType::BF16
+                      : k.left == DType::BF16 && k.right == DType::BF16
                           ? "fma on f32 panels, because the bf16 dot is absent or not measured faster"
                           : "fma");
     }
@@ -116,12 +117,12 @@ private:
   static void contraction(Schedule& s, const KernelShape& k, const Target& t) {
     s.pattern = "contraction";
     s.order = {"item", "depth_block", "panel", "row", "depth"};
-    int64_t bytes = elementBytes(k);
+    int64_t bytes = packedBytes(k, s);
     constexpr int64_t kDepthUnit = 64; // whole cache lines of every type
     auto depth = static_cast<int64_t>(bytesOf(t, 0) * t.schedule.panelOfL1) / (s.registerColumns * bytes);
     depth = std::min(roundDown(depth, kDepthUnit), t.schedule.blockDepth);
     auto rows = static_cast<int64_t>(bytesOf(t, 1) * t.schedule.leftOfL2) / (depth * bytes);
-    rows = roundUp(std::clamp(rows, s.registerRows, t.schedule.blockRows), s.registerRows);
+    rows = roundDown(std::min(rows, t.schedule.blockRows), s.registerRows);
     int64_t cols = roundDown(t.schedule.blockColumns, s.registerColumns);
     s.tiles = {{k.grid[0].tunable, rows}, {k.grid[1].tunable, cols}, {k.tiles[0].tunable, depth}};
   }
@@ -138,7 +139,7 @@ private:
   static int64_t group(const Schedule& s, const KernelShape& k, const Target& t) {
     int64_t depth = k.pinnedColumns;
     for (const KernelShape::Block& b : k.tiles) depth = std::max(depth, s.tile(b.tunable));
-    int64_t panelBytes = std::max<int64_t>(depth, 1) * s.registerColumns * elementBytes(k);
+    int64_t panelBytes = std::max<int64_t>(depth, 1) * s.registerColumns * packedBytes(k, s);
     int64_t fit = static_cast<int64_t>(bytesOf(t, 1) * t.schedule.groupOfL2) / panelBytes;
     return static_cast<int64_t>(
         std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(fit, 1, t.schedule.groupPanels))));

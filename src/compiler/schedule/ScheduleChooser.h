@@ -31,6 +31,7 @@ struct KernelShape {
   int64_t pinnedColumns = 0;                   // the largest dimension that is read whole (the head size), 0: none
   DType left = DType::F32, right = DType::F32; // operands of the dots
   bool hasDot = true;
+  bool wide = false; // accumulates in f64
 };
 
 /// Extents of one dispatch, for the sizes that do not change code.

@@ -1,10 +1,9 @@
 // Conveniences for emitting kernels that compute on memory: 64-bit address arithmetic, vectors, masks and structured
-// loops. Everything that LowerTile, LowerDot and LowerScratch emit goes through this class, so it is the one place that
-// knows how a masked access or a transpose is spelt.
+// loops. Everything that LowerDot, Pack and LowerScratch emit goes through this class, so it is the one place of theirs
+// that knows how a masked access or a transpose is spelt. (LowerTile, whose tiles are registers, has VectorEmitter.)
 //
 //   KernelEmitter e(builder, loc, target);
-//   e.loop(e.index(0), rows, 12, [&](mlir::Value r) { e.store(e.load(e.element(a, f32, r), vec), e.element(b, f32, r));
-//   });
+//   e.loop(e.index(0), rows, 12, [&](Value r) { e.store(e.load(e.element(a, f32, r), vec), e.element(b, f32, r)); });
 //
 // Indices are of type `index` and count elements. Private to compiler/: needs the MLIR headers.
 // Threads: as the builder's context.

@@ -119,23 +119,27 @@ void emitDot(KernelEmitter& e, VectorEmitter& v, const DotShape& shape, const Pa
     });
   };
   // Before each register kernel, a part of what will be packed next is requested: the next group of panels, and the
-  // rows of the next step along k.
+  // rows of the next step along k, if there is one.
   Value rowBlocks = e.ceilDiv(rows, e.index(shape.rows));
-  auto request = [&](const Ahead& ahead, Value turn, Value turns, Value k, Value col) {
+  auto select = [&](Value condition, Value a, Value b) {
+    return arith::SelectOp::create(e.builder(), e.loc(), condition, a, b).getResult();
+  };
+  Value nextDepth = finish.last ? select(finish.last, e.index(0), depth) : depth; // 0: there is none
+  auto request = [&](const Ahead& ahead, Value needed, Value turn, Value turns, Value k, Value col) {
     if (!ahead.parts) return;
-    Value share = e.ceilDiv(ahead.parts, e.max(turns, e.index(1)));
-    Value from = e.sub(ahead.parts, e.mul(e.sub(turns, turn), share)); // the last turns do it, if there are many
+    Value parts = select(needed, ahead.parts, e.index(0)), share = e.ceilDiv(parts, turns);
+    Value from = e.sub(parts, e.mul(e.sub(turns, turn), share)); // the last turns do it, if there are many
     e.loop(e.max(from, e.index(0)), e.add(from, share), 1, [&](Value part) { ahead.fetch(part, k, col); });
   };
   auto requestNext = [&](Value first, Value j, Value r) {
-    auto turn = [&](Value from) {
-      return e.add(e.mul(e.div(e.sub(j, from), e.index(shape.width)), rowBlocks), e.div(r, e.index(shape.rows)));
-    };
-    Value next = e.add(first, panels.groupWidth), more = e.less(next, cols);
-    Value k = arith::SelectOp::create(e.builder(), e.loc(), more, e.index(0), depth);
-    Value col = arith::SelectOp::create(e.builder(), e.loc(), more, next, e.index(0));
-    request(panels.ahead, turn(first), e.mul(rowBlocks, panels.groupWidth / shape.width), k, col);
-    request(a.ahead, turn(e.index(0)), e.mul(rowBlocks, e.ceilDiv(cols, e.index(shape.width))), depth, Value());
+    auto turns = [&](Value columns) { return e.mul(rowBlocks, e.ceilDiv(columns, e.index(shape.width))); };
+    auto turn = [&](Value from) { return e.add(turns(e.sub(j, from)), e.div(r, e.index(shape.rows))); };
+    Value next = e.add(first, panels.groupWidth), more = e.less(next, cols), steps = e.less(e.index(0), nextDepth);
+    Value ofGroup = e.min(e.index(panels.groupWidth), e.sub(cols, first));
+    Value k = select(more, e.index(0), nextDepth), col = select(more, next, e.index(0));
+    Value needed = arith::OrIOp::create(e.builder(), e.loc(), more, steps);
+    request(panels.ahead, needed, turn(first), turns(ofGroup), k, col);
+    request(a.ahead, steps, turn(e.index(0)), turns(cols), depth, Value());
   };
   auto panel = [&](Value b, Value j, Value first) {
     Value column = block.panelStride ? e.mul(e.div(j, e.index(shape.width)), block.panelStride) : j;

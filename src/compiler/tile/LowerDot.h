@@ -3,7 +3,7 @@
 //   for each group of panels of B                  packed, into L2
 //     for each panel of the group                  B panel: in L1
 //       for each MR rows of A                      A block: in L2
-//         request a part of the next group, and of the next block of A
+//         request a part of the next group, and of the next block of A (kernels with one dot)
 //         acc[MR][width] in registers              loaded from scratch, or zeros in the first step of a reduction
 //           for k: acc[r][:] += a[r][k] * b[k][:]  exact order of k: any blocking of rows and columns gives the same bits
 //         acc back to scratch                      in the last step of a reduction then its epilogue: FinishDots.cpp

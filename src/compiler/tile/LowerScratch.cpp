@@ -17,14 +17,12 @@ constexpr int64_t kRowMajorPanels = 4; // an accumulator of so few panels stays 
 } // namespace
 
 LogicalResult ScratchLowering::run() {
-  rowUnit_ = colUnit_ = v_.lanes;
-  int64_t mostRows = 1;
+  colUnit_ = v_.lanes;
   function_.walk([&](DotOp op) {
     ++dots_;
-    mostRows = std::max(mostRows, static_cast<int64_t>(op.getRows()));
+    dotRows_ = std::max(dotRows_, static_cast<int64_t>(op.getRows()));
     colUnit_ = std::max(colUnit_, static_cast<int64_t>(op.getWidth()));
   });
-  rowUnit_ = std::max(mostRows, v_.lanes);
   function_.walk([&](scf::ForOp loop) { planFinish(loop); });
   if (failed(lowerBlock(function_.getBody().front())) || failed_) return failure();
   for (Operation* op : llvm::reverse(dead_)) op->erase();
@@ -87,17 +85,22 @@ Value ScratchLowering::allocate(int64_t bytes) {
   return e_.element(function_.getArgument(4), builder_.getI8Type(), offset);
 }
 
-LazyTileRef ScratchLowering::buffer(int64_t rows, int64_t cols, Value rowExtent, Value colExtent, Type element) {
+int64_t ScratchLowering::wholeRows(int64_t rows) const {
+  return std::max(roundUp(rows, v_.lanes), roundUp(rows, dotRows_));
+}
+
+LazyTileRef ScratchLowering::buffer(int64_t rows, int64_t cols, Value rowExtent, Value colExtent, Type element,
+                                    bool forDot) {
   auto t = std::make_shared<LazyTile>();
   t->rows = rows, t->cols = cols, t->rowExtent = rowExtent, t->colExtent = colExtent;
   t->element = element;
   int64_t bytes = memoryBytes(element);
-  bool column = cols == 1;
+  bool column = cols == 1 && !forDot;
   int64_t along = column ? rows : cols, across = column ? 1 : rows;
   int64_t pitch = roundUp(along, column ? v_.lanes : colUnit_);
   // A line more, so that the rows of a block do not fall into the same cache sets.
   if (across > 1) pitch += kCacheLine / bytes;
-  t->base = allocate(pitch * (across > 1 ? roundUp(across, rowUnit_) : 1) * bytes);
+  t->base = allocate(pitch * (across > 1 || (dots_ > 0 && !column) ? wholeRows(across) : 1) * bytes);
   t->scratchPitch = pitch;
   t->unitAxis = column ? 0 : 1;
   t->rowStride = e_.index(column ? 1 : pitch);
@@ -174,7 +177,6 @@ void ScratchLowering::lowerStore(StoreOp op) {
   auto window = windowAt(e_, function_, op.getView(), row, col);
   const LazyTileRef& from = tile(op.getTile());
   window->rows = from->rows, window->cols = from->cols;
-  if (from->cols == 1 && window->unitAxis < 0) window->unitAxis = -1;
   copy(*from, *window);
 }
 
@@ -351,7 +353,10 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
     const LazyTileRef& to = tile(loop.getRegionIterArgs()[i]);
     LazyTileRef from = tile(yield.getOperand(i));
     if (from == to) continue;
-    copies.emplace_back(from->inScratch() && from->kind == Kind::Memory ? from : materialise(from), to);
+    bool changes = llvm::any_of(
+        tileArgs, [&](unsigned other) { return tile(loop.getRegionIterArgs()[other])->base == from->base; });
+    bool lies = from->inScratch() && from->kind == Kind::Memory;
+    copies.emplace_back(lies && !changes ? from : materialise(from), to);
   }
   for (auto& [from, to] : copies) copy(*from, *to);
   SmallVector<Value> plain;

@@ -230,6 +230,22 @@ const llvm::StringSet<>& functionNames() {
 
 } // namespace
 
+/// 64-bit integers with the bits that f64 cannot hold folded into the last one that it can.
+static Value toOdd53(VectorEmitter& e, Value x) {
+  OpBuilder& b = e.b;
+  Location loc = e.loc;
+  auto number = [&](int64_t v) { return e.constantInt(x.getType(), v); };
+  constexpr int64_t kExact = int64_t{1} << 53, kSpare = 11; // 64 - 53
+  Value lost = arith::AndIOp::create(b, loc, x, number((1 << kSpare) - 1));
+  Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, lost, number(0));
+  Value sticky = arith::SelectOp::create(b, loc, any, number(1 << kSpare), number(0));
+  Value kept = arith::AndIOp::create(b, loc, x, number(-(1 << kSpare)));
+  Value odd = arith::OrIOp::create(b, loc, kept, sticky);
+  Value shifted = arith::AddIOp::create(b, loc, x, number(kExact));
+  Value exact = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, shifted, number(2 * kExact));
+  return arith::SelectOp::create(b, loc, exact, x, odd);
+}
+
 bool isMapFunction(StringRef fn) { return functionNames().contains(fn); }
 
 Value emitCast(VectorEmitter& e, Value x, Type from, Type to) {
@@ -254,8 +270,10 @@ Value emitCast(VectorEmitter& e, Value x, Type from, Type to) {
   }
   bool isUnsigned = isUnsignedElement(from);
   if (toFloat) {
-    // Narrow floats go by way of f64, which holds 32-bit integers, so that the value is rounded once.
+    // Narrow floats go by way of f64, so that the value is rounded once: f64 holds all 32-bit integers, and of longer
+    // ones what it cannot hold becomes a one in the last place.
     Type f64 = e.vectorOf(b.getF64Type()), first = to.isF32() ? registers : f64;
+    if (first != registers && getElementTypeOrSelf(x).getIntOrFloatBitWidth() == 64) x = toOdd53(e, x);
     Value real = isUnsigned ? arith::UIToFPOp::create(b, loc, first, x).getResult()
                             : arith::SIToFPOp::create(b, loc, first, x).getResult();
     if (first == registers) return real;

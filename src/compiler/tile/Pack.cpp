@@ -52,7 +52,8 @@ void withSquare(KernelEmitter& e, VectorEmitter& v, const LazyTile& source, Valu
       [&] { use(readTransposed(e, v, source, r, c, axis, across, along)); });
 }
 
-int64_t pitchUnit(Type element) { return 64 / memoryBytes(element); } // one cache line
+/// One cache line. A constant, because the layout of scratch is part of a cached image.
+int64_t pitchUnit(Type element) { return 64 / memoryBytes(element); }
 
 } // namespace
 
@@ -62,30 +63,31 @@ int64_t rowsPitch(int64_t depth, Type element) {
   return (depth + unit - 1) / unit * unit + unit;
 }
 
-/// A part is what is contiguous in memory: whole lines of it, `length` elements from `first`.
-static void fetchLines(KernelEmitter& e, const LazyTile& source, int axis, Value at, Value first, int64_t length) {
-  for (int64_t i = 0; i < length; i += pitchUnit(source.element)) {
+/// A part is what is contiguous in memory: the lines of `length` elements from `first`.
+static void fetchLines(KernelEmitter& e, const LazyTile& source, int axis, Value at, Value first, Value length) {
+  e.loop(e.index(0), length, pitchUnit(source.element), [&](Value i) {
     Value along = e.add(first, i);
     axis == 0 ? prefetch(e, source, along, at) : prefetch(e, source, at, along);
-  }
+  });
 }
 
 Ahead aheadOfRows(KernelEmitter& e, const LazyTileRef& source) {
   if (contiguousAxis(*source) == 0)
-    return {e.index(source->cols), [&e, source](Value part, Value k, Value) {
-              fetchLines(e, *source, 0, e.add(k, part), e.index(0), source->rows);
+    return {source->colExtent, [&e, source](Value part, Value k, Value) {
+              fetchLines(e, *source, 0, e.add(k, part), e.index(0), source->rowExtent);
             }};
   return {source->rowExtent,
-          [&e, source](Value part, Value k, Value) { fetchLines(e, *source, 1, part, k, source->cols); }};
+          [&e, source](Value part, Value k, Value) { fetchLines(e, *source, 1, part, k, source->colExtent); }};
 }
 
 Ahead aheadOfPanels(KernelEmitter& e, const LazyTileRef& source, int64_t width) {
+  Value columns = e.min(e.index(width), source->colExtent);
   if (contiguousAxis(*source) == 0)
-    return {e.index(width), [&e, source](Value part, Value k, Value col) {
-              fetchLines(e, *source, 0, e.add(col, part), k, source->rows);
+    return {columns, [&e, source](Value part, Value k, Value col) {
+              fetchLines(e, *source, 0, e.add(col, part), k, source->rowExtent);
             }};
-  return {source->rowExtent, [&e, source, width](Value part, Value k, Value col) {
-            fetchLines(e, *source, 1, e.add(k, part), col, width);
+  return {source->rowExtent, [&e, source, columns](Value part, Value k, Value col) {
+            fetchLines(e, *source, 1, e.add(k, part), col, columns);
           }};
 }
 

@@ -23,18 +23,18 @@ struct Ahead {
   std::function<void(mlir::Value part, mlir::Value k, mlir::Value col)> fetch;
 };
 
-/// A packed operand: element type of the packed form is f64, f32 or (Bf16Dot) bf16.
+/// A packed left operand: element type of the packed form is f64, f32 or (Bf16Dot) bf16.
 struct Packed {
   mlir::Value base;
-  int64_t pitch = 0; // rows: from row to row; panels: from panel to panel, in elements
+  int64_t pitch = 0; // from row to row, in elements
   Ahead ahead = {};
 };
 
-/// Elements that `packRows` writes at most: rows * pitch.
+/// Elements from row to row for rows of `depth` (a bound).
 int64_t rowsPitch(int64_t depth, mlir::Type element);
 /// For blocks of rows of `source` [R, K].
 Ahead aheadOfRows(KernelEmitter&, const LazyTileRef& source);
-/// source [R, K] to `base`.
+/// source [R, K] to `base`, in whole vectors along either axis.
 void packRows(KernelEmitter&, VectorEmitter&, const LazyTile& source, mlir::Value base, int64_t pitch,
               mlir::Type element, DotFamily);
 

@@ -31,7 +31,7 @@ LazyTileRef ScratchLowering::panelBuffer(DotOp op, const LazyTile& like) {
   t->kind = Kind::Memory;
   auto width = static_cast<int64_t>(op.getWidth());
   t->panelWidth = t->scratchPitch = width;
-  t->panelStride = (roundUp(like.rows, rowUnit_) + 1) * width;
+  t->panelStride = (wholeRows(like.rows) + 1) * width;
   t->base = allocate(t->panelStride * (roundUp(like.cols, width) / width) * memoryBytes(like.element));
   t->unitAxis = 1;
   t->rowStride = e_.index(width);
@@ -41,8 +41,8 @@ LazyTileRef ScratchLowering::panelBuffer(DotOp op, const LazyTile& like) {
 
 DotShape ScratchLowering::shapeOf(DotOp op) const {
   DotFamily family = op.getFamily() == "bf16dot" ? DotFamily::Bf16Dot : DotFamily::Fma;
-  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()),
-          static_cast<int64_t>(op.getUnroll()), family, dots_ > 1};
+  return {static_cast<int64_t>(op.getRows()), static_cast<int64_t>(op.getWidth()), static_cast<int64_t>(op.getUnroll()),
+          family, dots_ > 1};
 }
 
 Type ScratchLowering::packedElement(DotOp op) const {
@@ -57,7 +57,7 @@ Packed ScratchLowering::packA(DotOp op, const LazyTileRef& a) {
       !element.isBF16())
     return {a->base, a->scratchPitch};
   int64_t pitch = rowsPitch(a->cols, element);
-  int64_t rows = roundUp(roundUp(a->rows, v_.lanes), op.getRows());
+  int64_t rows = wholeRows(a->rows);
   Packed packed{allocate(pitch * rows * memoryBytes(element)), pitch};
   if (dots_ == 1) packed.ahead = aheadOfRows(e_, a);
   packRows(e_, v_, *a, packed.base, pitch, element, shapeOf(op).family);
@@ -78,7 +78,7 @@ Panels ScratchLowering::packAllPanels(DotOp op, const LazyTileRef& b) {
 
 /// Panels packed a group at a time.
 Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
-  auto packed = packedPanels_.find(op.getB());
+  auto packed = packedPanels_.find({op.getB(), packedElement(op)});
   if (packed != packedPanels_.end()) return packed->second;
   DotShape shape = shapeOf(op);
   Type element = packedElement(op);
@@ -100,9 +100,9 @@ Panels ScratchLowering::panelsOf(DotOp op, const LazyTileRef& b) {
 void ScratchLowering::packInvariants(scf::ForOp loop) {
   loop.walk([&](DotOp op) {
     auto outside = [&](Value v) { return tiles_.count(v) && !loop->isAncestor(v.getParentRegion()->getParentOp()); };
-    if (outside(op.getA()) && !packedRows_.count(op.getA())) packedRows_[op.getA()] = packA(op, tile(op.getA()));
-    if (outside(op.getB()) && !packedPanels_.count(op.getB()))
-      packedPanels_[op.getB()] = packAllPanels(op, tile(op.getB()));
+    PackedKey a{op.getA(), packedElement(op)}, b{op.getB(), packedElement(op)};
+    if (outside(op.getA()) && !packedRows_.count(a)) packedRows_[a] = packA(op, tile(op.getA()));
+    if (outside(op.getB()) && !packedPanels_.count(b)) packedPanels_[b] = packAllPanels(op, tile(op.getB()));
   });
 }
 
@@ -117,7 +117,8 @@ bool ScratchLowering::isLastUse(Value value, Operation* user) const {
     if (!isa<MapOp, TransposeOp>(other)) continue;
     Value result = other->getResult(0);
     auto known = tiles_.find(result);
-    bool evaluated = known != tiles_.end() && known->second->inScratch();
+    // A transpose is another view of the same memory; a map that lies in scratch has been computed.
+    bool evaluated = isa<MapOp>(other) && known != tiles_.end() && known->second->inScratch();
     if (!evaluated && !isLastUse(result, user)) return false;
   }
   return true;
@@ -132,10 +133,11 @@ LazyTileRef ScratchLowering::accumulatorFor(DotOp op) {
     auto loop = loopOfYield_.find(use.getOwner());
     if (loop != loopOfYield_.end() && use.getOwner()->getBlock() == op->getBlock()) {
       Value argument = loop->second.getRegionIterArgs()[use.getOperandNumber()];
-      if (isLastUse(argument, op)) return tile(argument);
+      if (tile(argument)->unitAxis == 1 && isLastUse(argument, op)) return tile(argument);
     }
   }
-  return buffer(acc->rows, acc->cols, tile(op.getA())->rowExtent, tile(op.getB())->colExtent, acc->element);
+  return buffer(acc->rows, acc->cols, tile(op.getA())->rowExtent, tile(op.getB())->colExtent, acc->element,
+                /*forDot=*/true);
 }
 
 void ScratchLowering::lowerDot(DotOp op) {
@@ -148,7 +150,7 @@ void ScratchLowering::lowerDot(DotOp op) {
     fresh = arith::ConstantOp::create(builder_, op.getLoc(), builder_.getBoolAttr(true));
   else if (acc != out)
     copy(*acc, *out);
-  auto rows = packedRows_.find(op.getA());
+  auto rows = packedRows_.find({op.getA(), packedElement(op)});
   Packed packedA = rows != packedRows_.end() ? rows->second : packA(op, a);
   DotFinish finish = finishOf_.lookup(op);
   Value panelStride = finish.panelStride;

@@ -44,8 +44,12 @@ private:
 
   // Buffers.
   mlir::Value allocate(int64_t bytes);
-  /// A buffer for a tile of these bounds, in whole register kernels so that it can be an accumulator.
-  LazyTileRef buffer(int64_t rows, int64_t cols, mlir::Value rowExtent, mlir::Value colExtent, mlir::Type element);
+  /// A buffer for a tile of these bounds, in whole register kernels so that it can be an accumulator if it lies by rows.
+  /// One column lies as a vector, except for a dot.
+  LazyTileRef buffer(int64_t rows, int64_t cols, mlir::Value rowExtent, mlir::Value colExtent, mlir::Type element,
+                     bool forDot = false);
+  /// Rows of a buffer of at least so many: whole vectors of them, and whole register kernels.
+  int64_t wholeRows(int64_t rows) const;
   /// The same in panels as wide as the register kernel of `op`: for accumulators of many panels.
   LazyTileRef panelBuffer(DotOp op, const LazyTile& like);
   void copy(const LazyTile& from, const LazyTile& to);
@@ -78,8 +82,9 @@ private:
   KernelEmitter e_;
   VectorEmitter v_;
   llvm::DenseMap<mlir::Value, LazyTileRef> tiles_;
-  llvm::DenseMap<mlir::Value, Packed> packedRows_; // operands packed ahead of a loop
-  llvm::DenseMap<mlir::Value, Panels> packedPanels_;
+  using PackedKey = std::pair<mlir::Value, mlir::Type>; // and the element that it was packed to
+  llvm::DenseMap<PackedKey, Packed> packedRows_;        // operands packed ahead of a loop
+  llvm::DenseMap<PackedKey, Panels> packedPanels_;
   llvm::DenseMap<mlir::Operation*, mlir::Value>
       firstStep_; // dots whose accumulator holds nothing in the first step of their loop
   llvm::DenseMap<mlir::Operation*, mlir::scf::ForOp> loopOfYield_; // the loop as it was written, with its tiles
@@ -91,7 +96,7 @@ private:
   bool failed_ = false;                                    // an epilogue could not be lowered
   mlir::SmallVector<mlir::Operation*> dead_;
   int64_t scratchBytes_ = 0;
-  int64_t rowUnit_ = 1, colUnit_ = 1; // of buffers: whole register kernels
+  int64_t dotRows_ = 1, colUnit_ = 1; // of the largest register kernel: buffers hold whole ones
   int dots_ = 0;                      // several: code for ragged ends is kept small
 };
 

@@ -1,6 +1,7 @@
 // `tegula op check` and `tegula op bench`: an operator through a session, as training runs it.
 #include "cli/Op.h"
 
+#include "compiler/Compiler.h"
 #include "runtime/Session.h"
 #include "verify/Check.h"
 #include "verify/SessionOperation.h"
@@ -10,6 +11,19 @@
 namespace tegula::cli {
 #if TEGULA_REFERENCE
 namespace {
+
+/// A problem of usual size is one step of a tile kernel's loops: with small blocks it is several, so that what they
+/// carry is checked too.
+Status checkSmallBlocks(const Problem& problem, const std::shared_ptr<const OperatorLibrary>& library) {
+  if (!library->kernelFor(problem.op)) return OkStatus();
+  TG_ASSIGN_OR_RETURN(Target target, detectTarget());
+  TG_ASSIGN_OR_RETURN(auto compiler, Compiler::create(withSmallBlocks(std::move(target)), library));
+  TG_ASSIGN_OR_RETURN(auto session, Session::create({}, library, std::move(compiler)));
+  CheckOptions forward;
+  forward.gradients = false;
+  Status checked = checkProblem(problem, sessionOperation(*session), library, forward).status();
+  return addContext(checked, "with small blocks");
+}
 
 /// The gradient's mathematics, derived or @grad, in f64 against finite differences. Says what was done.
 StatusOr<std::string> checkMathematics(const Problem& problem, const std::shared_ptr<const OperatorLibrary>& library) {
@@ -29,6 +43,7 @@ StatusOr<std::string> checkOperator(const std::string& given) {
   const std::string& line = info && !info->example.empty() ? info->example : given; // a name alone
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
   TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, sessionOperation(*session), session->library()));
+  TG_RETURN_IF_ERROR(checkSmallBlocks(problem, session->library()));
   TG_ASSIGN_OR_RETURN(std::string mathematics, checkMathematics(problem, session->library()));
   return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}; {}", line,
                      report.comparisons, report.worstRatio, report.undecided, mathematics, session->kernelLine());

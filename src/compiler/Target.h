@@ -29,6 +29,7 @@ struct ScheduleParameters {
   double panelOfL1 = 0, leftOfL2 = 0, groupOfL2 = 0;
   int64_t groupPanels = 0, blockRows = 0, blockColumns = 0, blockDepth = 0;
   int64_t streamVectors = 0, streamRows = 0, itemsPerThread = 0;
+  int64_t streamColumns = 64; // key block of streaming kernels: changes values, so the same for every target
   int64_t loopVectors = 0, loopHeavyVectors = 0;
   double loopRegisters = 0;
 };
@@ -60,6 +61,8 @@ struct Target {
 StatusOr<Target> detectTarget(std::string_view forced = {});
 /// A target by name, for showing code of another machine; not checked against this one.
 StatusOr<Target> targetByName(std::string_view name);
+/// The same target with blocks so small that the loops of kernels take several steps on small problems: for checks.
+Target withSmallBlocks(Target);
 /// In the order of preference, best first.
 std::vector<std::string> targetNames();
 

@@ -83,6 +83,28 @@ TEST(Command, OpCheckSeesAWrongGradient) {
   EXPECT_THAT(runTegula({"op", "check", "softmax x=3 f8e4m3"}).output, HasSubstr("does not compute in f8e4m3 yet"));
 }
 
+TEST(Command, OpCheckSeesAKernelThatForgetsItsSteps) {
+  TemporaryFolder f;
+  f.write("mine.tile", R"(
+@tile_op(differentiable=False)
+@example("product a=5,64 b=64,9 f32")
+def product(a: Tensor[M, K], b: Tensor[K, N]) -> Tensor[M, N]:
+    return a @ b
+
+
+@tile_kernel(implements=product)
+def product_by_tiles(a: Tensor[M, K], b: Tensor[K, N], c: Out[M, N], BM: Tunable, BN: Tunable, BK: Tunable):
+    for i, j in grid(M, BM, N, BN):
+        acc = zeros(BM, BN, f32)
+        for k in tiles(K, BK):
+            acc = dot(a[i, k], b[k, j])
+        c[i, j] = acc
+)");
+  Finished wrong = runTegula({"op", "check", "product"}, {"TEGULA_OPS=" + f.path()});
+  EXPECT_EQ(wrong.exitCode, 1);
+  EXPECT_THAT(wrong.output, HasSubstr("with small blocks"));
+}
+
 TEST(Command, ExampleConfigsAreValid) {
   int checked = 0;
   for (const auto& entry : std::filesystem::directory_iterator(TEGULA_SOURCE_DIR "/examples")) {

@@ -3,6 +3,7 @@
 #include "Library.h"
 #include "RecordedSuite.h"
 #include "base/Files.h"
+#include "compiler/Compiler.h"
 #include "verify/Check.h"
 #include "verify/RecordedCases.h"
 #include "verify/SessionOperation.h"
@@ -53,6 +54,38 @@ TEST_P(Compiled, AgreesWithBounds) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, Compiled,
                          testing::Combine(testing::ValuesIn(problemLines()), testing::Values(DType::F32, DType::BF16)));
+
+/// Blocks so small that every loop of a tile kernel takes several steps.
+Session& smallBlockSession() {
+  static Session* made = [] {
+    auto target = detectTarget();
+    auto compiler = Compiler::create(withSmallBlocks(*target), session().library());
+    auto result = Session::create({}, session().library(), std::move(*compiler));
+    return result->release();
+  }();
+  return *made;
+}
+
+std::vector<std::string> kernelLines() {
+  std::vector<std::string> lines;
+  for (const std::string& line : problemLines())
+    if (library()->kernelFor(Symbol(line.substr(0, line.find(' '))))) lines.push_back(line);
+  return lines;
+}
+
+class CompiledInSmallBlocks : public testing::TestWithParam<std::tuple<std::string, DType>> {};
+
+TEST_P(CompiledInSmallBlocks, AgreesWithBounds) {
+  auto [line, dtype] = GetParam();
+  Session& s = smallBlockSession();
+  auto problem = parseProblem(line + " " + std::string(name(dtype)), *s.library());
+  ASSERT_TRUE(problem.ok()) << message(problem.status());
+  auto report = checkProblem(*problem, sessionOperation(s), s.library());
+  EXPECT_TRUE(report.ok()) << message(report.status());
+}
+
+INSTANTIATE_TEST_SUITE_P(Operators, CompiledInSmallBlocks,
+                         testing::Combine(testing::ValuesIn(kernelLines()), testing::Values(DType::F32, DType::BF16)));
 
 class CompiledRecorded : public testing::TestWithParam<std::tuple<const char*, DType>> {};
 

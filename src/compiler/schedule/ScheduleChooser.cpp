@@ -8,8 +8,6 @@ namespace tegula {
 
 namespace {
 
-constexpr int64_t kStreamColumns = 64; // key block of streaming kernels: changes values, so no target's to choose
-
 double bytesOf(const Target& t, size_t level) { return static_cast<double>(t.caches.at(level).sizeBytes); }
 int64_t roundDown(int64_t x, int64_t unit) { return std::max(unit, x / unit * unit); }
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -91,7 +89,7 @@ public:
     } else
       line("blocks: {} rows are whole register kernels; the sequential block of {} changes values and is the same "
            "everywhere",
-           t.schedule.streamRows, kStreamColumns);
+           t.schedule.streamRows, t.schedule.streamColumns);
     return out;
   }
 
@@ -132,7 +130,7 @@ private:
     s.order = {"item", "stream_block", "panel", "row", "depth"};
     int64_t rows = roundUp(t.schedule.streamRows, s.registerRows);
     for (const KernelShape::Block& b : k.grid) s.tiles.push_back({b.tunable, rows});
-    for (const KernelShape::Block& b : k.tiles) s.tiles.push_back({b.tunable, kStreamColumns});
+    for (const KernelShape::Block& b : k.tiles) s.tiles.push_back({b.tunable, t.schedule.streamColumns});
   }
 
   /// Panels that are packed together: a power of two, which divides the usual widths.

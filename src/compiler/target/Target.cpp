@@ -136,6 +136,14 @@ StatusOr<Target> targetByName(std::string_view name) {
   return notFound("target {}: there is no such target; known: {}", name, joined(targetNames()));
 }
 
+Target withSmallBlocks(Target target) {
+  // The chooser rounds up to whole register kernels and vectors.
+  target.schedule.blockRows = target.schedule.blockColumns = target.schedule.streamRows = 1;
+  target.schedule.blockDepth = 8;
+  target.schedule.streamColumns = 16;
+  return target;
+}
+
 StatusOr<Target> chooseTarget(const Processor& processor, std::string_view forced) {
   if (!forced.empty()) {
     TG_ASSIGN_OR_RETURN(Target target, targetByName(forced));

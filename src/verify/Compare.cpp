@@ -54,9 +54,10 @@ Comparison compare(const HostArray& actual, const BoundedArray& expected, const 
                     result.wrong, result.elements, indexText(result.worst, stated.shape), found[at], values[at],
                     options.slack * expected.bound[at], std::fabs(found[at] - values[at]), result.worstRatio);
   } else if (static_cast<double>(result.undecided) > options.undecidedPart * static_cast<double>(result.elements)) {
-    result.message =
-        fmt::format("{} of {} elements cannot be decided (their bound is infinite); at most {:.0f}% may be",
-                    result.undecided, result.elements, 100 * options.undecidedPart);
+    result.message = fmt::format(
+        "{} of {} elements cannot be decided, because rounding may turn or overflow what `{}` gets; at most "
+        "{:.0f}% may be. Other inputs or a wider type decide it; nothing is known to be wrong",
+        result.undecided, result.elements, expected.undecidedBy.text(), 100 * options.undecidedPart);
   }
   return result;
 }

@@ -3,6 +3,9 @@
 
 #include "graph/passes/Passes.h"
 #include "verify/ErrorRules.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace tegula {
 namespace {
@@ -34,10 +37,16 @@ public:
     TG_RETURN_IF_ERROR(p->evaluate(arrays, attributes, outputs));
     ErrorRuleCall call{*p, attributes, inputs, results, outputs, {}};
     TG_RETURN_IF_ERROR(applyErrorRule(call));
+    if (name == Symbol("equal")) TG_RETURN_IF_ERROR(decideSelection(in, call));
     std::vector<BoundedArray> bounded;
-    for (size_t r = 0; r < outputs.size(); ++r)
-      bounded.push_back({outputs[r], std::move(call.bounds[r]), results[r].dtype});
-    return add(std::move(bounded));
+    for (size_t r = 0; r < outputs.size(); ++r) {
+      bool decided = std::ranges::all_of(call.bounds[r], [](double e) { return e < kUndecided; });
+      bounded.push_back(
+          {outputs[r], std::move(call.bounds[r]), results[r].dtype, decided ? Symbol() : causeOf(inputs, name)});
+    }
+    Values values = add(std::move(bounded));
+    noteSelection(*p, in, attributes, values);
+    return values;
   }
 
   StatusOr<Values> call(Symbol op, std::span<const Value> in, const Attributes& attributes) override {
@@ -55,8 +64,69 @@ public:
   const BoundedArray& arrayOf(Value v) const { return entries_[v.node][v.result]; }
 
 private:
+  /// A value whose elements are elements of `source`: an extreme of it, repeated. `steps` lead there.
+  struct Selection {
+    Value source;
+    std::vector<std::pair<const Primitive*, Attributes>> steps;
+  };
+  using Key = std::pair<int32_t, int32_t>;
+  static Key keyOf(Value v) { return {v.node, v.result}; }
+
+  static Symbol causeOf(std::span<const BoundedArray> inputs, Symbol name) {
+    for (const BoundedArray& a : inputs)
+      if (!a.undecidedBy.empty()) return a.undecidedBy;
+    return name;
+  }
+
+  void noteSelection(const Primitive& p, std::span<const Value> in, const Attributes& attributes,
+                     const Values& results) {
+    if (p.name == Symbol("reduce_max") || p.name == Symbol("reduce_min"))
+      selections_[keyOf(results[0])] = {in[0], {{&p, attributes}}};
+    else if (auto known = in.empty() ? selections_.end() : selections_.find(keyOf(in[0]));
+             known != selections_.end() && (p.kind == PrimitiveKind::Broadcast || p.name == Symbol("reshape"))) {
+      Selection repeated = known->second;
+      repeated.steps.emplace_back(&p, attributes);
+      selections_[keyOf(results[0])] = std::move(repeated);
+    }
+  }
+
+  /// equal(x, repeated extreme of x): uncertain only where several elements may be the extreme.
+  Status decideSelection(std::span<const Value> in, ErrorRuleCall& call) const {
+    for (int side : {0, 1}) {
+      auto known = selections_.find(keyOf(in[static_cast<size_t>(1 - side)]));
+      if (known == selections_.end() || keyOf(known->second.source) != keyOf(in[static_cast<size_t>(side)])) continue;
+      const BoundedArray &x = call.inputs[0], &y = call.inputs[1];
+      HostArray near = HostArray::zeros(DType::F64, x.value.shape());
+      for (int64_t i = 0; i < near.elements(); ++i) {
+        auto at = static_cast<size_t>(i);
+        near.set(i, !(std::abs(x.value.get(i) - y.value.get(i)) > x.bound[at] + y.bound[at]));
+      }
+      TG_ASSIGN_OR_RETURN(HostArray candidates, replay(known->second, near));
+      for (int64_t i = 0; i < near.elements(); ++i)
+        if (near.get(i) != 0 && candidates.get(i) == 1) call.bounds[0][static_cast<size_t>(i)] = 0;
+      return OkStatus();
+    }
+    return OkStatus();
+  }
+
+  /// The same steps with a sum in the place of the extreme.
+  static StatusOr<HostArray> replay(const Selection& selection, HostArray values) {
+    const Primitive* sum = findPrimitive(Symbol("reduce_sum"));
+    for (const auto& [primitive, attributes] : selection.steps) {
+      const Primitive* step = &primitive == &selection.steps.front().first ? sum : primitive;
+      TensorType type = values.type();
+      TG_ASSIGN_OR_RETURN(TensorTypes types, step->infer(std::span(&type, 1), attributes));
+      std::vector<HostArray> in{std::move(values)}, out;
+      out.emplace_back(types[0]);
+      TG_RETURN_IF_ERROR(step->evaluate(in, attributes, out));
+      values = std::move(out[0]);
+    }
+    return values;
+  }
+
   const OperatorLibrary* library_;
   std::vector<std::vector<BoundedArray>> entries_;
+  std::map<Key, Selection> selections_;
 };
 
 BoundedArray asInput(const HostArray& array, DType stated, std::span<const double> bound) {

@@ -4,7 +4,8 @@
 // by interval arithmetic. So a tolerance is a consequence of types and lengths, and is not tuned.
 //
 // A bound of infinity says that the element is undecided: a comparison that either side of the error may win, a value
-// that may overflow. Such elements are not compared; callers limit how many there may be.
+// that may overflow. Such elements are not compared; callers limit how many there may be. An extreme compared with what
+// it is the extreme of is decided where no other candidate is near: it is one of them, bit by bit.
 #pragma once
 
 #include "graph/Graph.h"
@@ -15,6 +16,7 @@ struct BoundedArray {
   HostArray value;           // f64 for floats, else the stated type; row-major
   std::vector<double> bound; // one per element, >= 0
   DType stated = DType::F32;
+  Symbol undecidedBy; // the primitive that made a bound infinite; empty: none is
 };
 
 /// Values and bounds of a graph's outputs. `inputBounds` gives, per input, how far the implementation's input may be

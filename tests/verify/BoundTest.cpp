@@ -44,6 +44,27 @@ TEST(Bound, HoldsForTheStatedTypes) {
   }
 }
 
+/// Which candidate a maximum is follows from the values, although each of them is uncertain.
+TEST(Bound, DecidesWhichElementIsTheExtreme) {
+  std::vector<SourceFile> files{{"mine.tile", R"(
+@tile_op
+def scaled_logsumexp(x: Tensor[..., N : float], t: Tensor[..., 1 : float]) -> Tensor[..., 1]:
+    v = wide(x) * wide(t)
+    m = max(v, axis=-1, keepdim=True)
+    return cast(m + log(sum(exp(v - m), axis=-1, keepdim=True)), x.dtype)
+)"}};
+  auto mine = OperatorLibrary::load(files);
+  ASSERT_TRUE(mine.ok()) << message(mine.status());
+  OperationUnderTest stated = referenceOperation(*mine, Precision::AsStated);
+  for (const char* line : {"scaled_logsumexp x=3,5,40 t=5,1 f32", "scaled_logsumexp x=1,1 t=1,1 f32"}) {
+    auto problem = parseProblem(line, **mine);
+    ASSERT_TRUE(problem.ok()) << message(problem.status());
+    auto report = checkProblem(*problem, stated, *mine);
+    ASSERT_TRUE(report.ok()) << message(report.status());
+    EXPECT_EQ(report->undecided, 0) << line;
+  }
+}
+
 /// An error of one part in 500 (f32) is found in every operator; in bf16 one of a quarter.
 TEST(Bound, IsNarrowEnoughToSeeMistakes) {
   OperationUnderTest wrong = referenceOperation(library(), Precision::AsStated);

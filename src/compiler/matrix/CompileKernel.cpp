@@ -16,16 +16,16 @@ StatusOr<CodeImage> compileKernel(const TileKernelSource& source, const Target& 
     llvm::raw_string_ostream stream(texts->tile);
     module->print(stream);
   }
-  TG_RETURN_IF_ERROR(tile::lowerScratchTiles(*module, target).status());
+  TG_RETURN_IF_ERROR(tile::lowerScratchTiles(*module).status());
   CodeOptions code;
   code.fullRegisters = source.schedule.dot != DotKind::None;
   return compileModule(*module, target, kKernelName, texts ? &texts->stages : nullptr, code);
 }
 
-StatusOr<int64_t> scratchBytesOf(const TileKernelSource& source, const Target& target) {
+StatusOr<int64_t> scratchBytesOf(const TileKernelSource& source) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   TG_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildTileModule(source, *context));
-  return tile::lowerScratchTiles(*module, target);
+  return tile::lowerScratchTiles(*module);
 }
 
 } // namespace tegula::matrix

@@ -18,6 +18,6 @@ struct KernelTexts {
 StatusOr<CodeImage> compileKernel(const TileKernelSource&, const Target&, KernelTexts* = nullptr);
 
 /// Bytes of scratch that a worker needs. Lowers the kernel, milliseconds: keep the answer.
-StatusOr<int64_t> scratchBytesOf(const TileKernelSource&, const Target&);
+StatusOr<int64_t> scratchBytesOf(const TileKernelSource&);
 
 } // namespace tegula::matrix

@@ -198,7 +198,7 @@ StatusOr<int64_t> KernelScheduler::scratchBytes(const TileKernelSource& source) 
     absl::MutexLock lock(&mutex_);
     if (auto it = scratchBytes_.find(source.key); it != scratchBytes_.end()) return it->second;
   }
-  TG_ASSIGN_OR_RETURN(int64_t bytes, scratchBytesOf(source, target_));
+  TG_ASSIGN_OR_RETURN(int64_t bytes, scratchBytesOf(source));
   absl::MutexLock lock(&mutex_);
   scratchBytes_.emplace(source.key, bytes);
   return bytes;

@@ -10,8 +10,7 @@ namespace tegula {
 using namespace mlir;
 namespace LL = mlir::LLVM;
 
-KernelEmitter::KernelEmitter(OpBuilder& builder, Location loc, const Target& target)
-    : b_(builder), loc_(loc), target_(target) {}
+KernelEmitter::KernelEmitter(OpBuilder& builder, Location loc) : b_(builder), loc_(loc) {}
 
 Value KernelEmitter::index(int64_t value) { return arith::ConstantOp::create(b_, loc_, b_.getIndexAttr(value)); }
 static Value toI64(KernelEmitter& e, Value v) {

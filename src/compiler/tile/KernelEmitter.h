@@ -2,7 +2,7 @@
 // loops. Everything that LowerDot, Pack and LowerScratch emit goes through this class, so it is the one place of theirs
 // that knows how a masked access or a transpose is spelt. (LowerTile, whose tiles are registers, has VectorEmitter.)
 //
-//   KernelEmitter e(builder, loc, target);
+//   KernelEmitter e(builder, loc);
 //   e.loop(e.index(0), rows, 12, [&](Value r) { e.store(e.load(e.element(a, f32, r), vec), e.element(b, f32, r)); });
 //
 // Indices are of type `index` and count elements. Private to compiler/: needs the MLIR headers.
@@ -11,7 +11,6 @@
 
 #include "compiler/codegen/Mlir.h"
 
-#include "compiler/Target.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tegula {
@@ -21,11 +20,10 @@ public:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<mlir::Value, 8>;
 
-  KernelEmitter(mlir::OpBuilder& builder, mlir::Location loc, const Target& target);
+  KernelEmitter(mlir::OpBuilder& builder, mlir::Location loc);
 
   mlir::OpBuilder& builder() { return b_; }
   mlir::Location loc() const { return loc_; }
-  const Target& target() const { return target_; }
 
   // Indices.
   Value index(int64_t value);
@@ -84,7 +82,6 @@ public:
 private:
   mlir::OpBuilder& b_;
   mlir::Location loc_;
-  const Target& target_;
 };
 
 } // namespace tegula

@@ -6,6 +6,8 @@
 #include "compiler/tile/MapFunctions.h"
 #include "compiler/tile/ScratchLowering.h"
 
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
+
 namespace tegula::tile {
 
 using namespace mlir;
@@ -13,6 +15,15 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kRowMajorPanels = 4; // an accumulator of so few panels stays row-major: it may be an operand
+
+/// What a loop does not change is loaded, computed and packed before it. Loads may move: a kernel writes no operand that
+/// it reads.
+void hoistInvariants(scf::ForOp loop) {
+  moveLoopInvariantCode(
+      &loop.getRegion(), [&](Value v, Region*) { return loop.isDefinedOutsideOfLoop(v); },
+      [](Operation* op, Region*) { return isa<LoadOp>(op) || (isMemoryEffectFree(op) && isSpeculatable(op)); },
+      [&](Operation* op, Region*) { loop.moveOutOfLoop(op); });
+}
 
 } // namespace
 
@@ -23,6 +34,7 @@ LogicalResult ScratchLowering::run() {
     dotRows_ = std::max(dotRows_, static_cast<int64_t>(op.getRows()));
     colUnit_ = std::max(colUnit_, static_cast<int64_t>(op.getWidth()));
   });
+  function_.walk([](scf::ForOp loop) { hoistInvariants(loop); }); // inner loops come first
   function_.walk([&](scf::ForOp loop) { planFinish(loop); });
   if (failed(lowerBlock(function_.getBody().front())) || failed_) return failure();
   for (Operation* op : llvm::reverse(dead_)) op->erase();
@@ -366,7 +378,7 @@ LogicalResult ScratchLowering::lowerFor(scf::ForOp loop) {
   return success();
 }
 
-StatusOr<int64_t> lowerScratchTiles(ModuleOp module, const Target& target) {
+StatusOr<int64_t> lowerScratchTiles(ModuleOp module) {
   std::string errors;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     errors += (errors.empty() ? "" : "; ") + d.str();
@@ -376,7 +388,7 @@ StatusOr<int64_t> lowerScratchTiles(ModuleOp module, const Target& target) {
   for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
     if (!function->hasAttr(kScratchAttribute)) continue;
     std::string name = function.getName().str();
-    ScratchLowering lowering(function, target);
+    ScratchLowering lowering(function);
     if (failed(lowering.run())) return internal("lowering tiles of {} failed: {}", name, errors);
     scratch = std::max(scratch, lowering.scratchBytes());
   }

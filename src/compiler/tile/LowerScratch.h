@@ -8,11 +8,11 @@
 //   for                 tiles carried from step to step live in one buffer each
 //   for, dot            an operand of a dot that does not change in a loop is packed before the loop
 //
-// Extents are as LowerTile.h says. Scratch is laid out at compile time: scratchBytes() is what one worker needs.
+// Extents are as LowerTile.h says. Scratch is laid out at compile time, by the kernel alone: an image from another
+// machine must not need more than this one gives it.
 #pragma once
 
 #include "base/Status.h"
-#include "compiler/Target.h"
 #include "compiler/tile/TileDialect.h"
 
 namespace tegula::tile {
@@ -22,6 +22,6 @@ constexpr const char* kScratchAttribute = "tile.scratch";
 
 /// Lowers the kernels of `module` that have kScratchAttribute; returns the bytes of scratch that a worker needs (a
 /// multiple of 64). Fails with the diagnostics of the operation that has no lowering.
-StatusOr<int64_t> lowerScratchTiles(mlir::ModuleOp module, const Target&);
+StatusOr<int64_t> lowerScratchTiles(mlir::ModuleOp module);
 
 } // namespace tegula::tile

@@ -17,8 +17,8 @@ bool isZeros(mlir::Value tile);
 
 class ScratchLowering {
 public:
-  ScratchLowering(mlir::func::FuncOp function, const Target& target)
-      : function_(function), builder_(function.getContext()), e_(builder_, function.getLoc(), target),
+  explicit ScratchLowering(mlir::func::FuncOp function)
+      : function_(function), builder_(function.getContext()), e_(builder_, function.getLoc()),
         v_(builder_, function.getLoc(), function->getAttrOfType<mlir::IntegerAttr>(kLanesAttribute).getInt()) {}
 
   mlir::LogicalResult run();

@@ -228,10 +228,18 @@ Operand Operand::of(const AttrValue& a) {
   return {};
 }
 
+namespace {
+/// A float as it is written: 1.0, for 1 is an integer.
+std::string floatText(double x) {
+  std::string s = fmt::format("{}", x);
+  return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
+}
+} // namespace
+
 std::string describe(const Operand& o) {
   if (o.tensor()) return "a tensor";
   if (o.integer()) return fmt::format("the integer {}", *o.integer());
-  if (o.isNumber()) return fmt::format("the number {}", o.number());
+  if (o.isNumber()) return fmt::format("the number {}", floatText(o.number()));
   if (o.boolean()) return *o.boolean() ? "True" : "False";
   if (o.dtype()) return fmt::format("the element type {}", name(*o.dtype()));
   if (o.string()) return fmt::format("the string '{}'", o.string()->text());

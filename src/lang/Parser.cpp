@@ -230,6 +230,8 @@ private:
         skipBlock();
         // The lexer found a bracket below that closes nothing: its opening one is missing here.
         continues |= diagnostics_.hasBetween(indented.file, before.line, token().span.line);
+        failed_ = true;
+        if (list_.tabs) continue; // said there
         error(DiagnosticId::UnexpectedIndent, continues ? before : indented,
               continues ? "the next line is indented as if this statement went on, but no bracket is open here"
                         : "this line is indented deeper than its block; expected the same indentation");

@@ -1,7 +1,9 @@
 // Emission of primitives.
 #include "lang/Emitter.h"
 #include "lang/Diagnostics.h"
+#include "primitives/Primitive.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tegula::lang {
@@ -23,11 +25,40 @@ Shape axesUpTo(int n) {
 }
 } // namespace
 
+namespace {
+/// Whether the shapes and attributes are right, so that it is the element types that a primitive refuses: it takes the
+/// same shapes of some other types.
+bool takesOtherTypes(const Primitive& p, TensorTypes types, const Attributes& attributes) {
+  constexpr DType kinds[] = {DType::F32, DType::I64, DType::Bool};
+  constexpr size_t kMostInputs = 3; // of primitives whose inputs differ in type
+  size_t own = std::min(types.size(), kMostInputs);
+  std::array<size_t, kMostInputs> choice{};
+  for (;;) {
+    for (size_t i = 0; i < types.size(); ++i) types[i].dtype = kinds[choice[std::min(i, own - 1)]];
+    if (p.infer(types, attributes).ok()) return true;
+    size_t i = 0;
+    while (i < own && ++choice[i] == std::size(kinds)) choice[i++] = 0;
+    if (i == own) return false;
+  }
+}
+} // namespace
+
+StatusOr<Values> Emitter::applyAll(Symbol primitive, std::span<const Value> inputs, const Attributes& attributes) {
+  StatusOr<Values> out = builder_.primitive(primitive, inputs, attributes);
+  const Primitive* p = out.ok() || inputs.empty() ? nullptr : findPrimitive(primitive);
+  if (!p) return out;
+  TensorTypes types;
+  for (Value v : inputs) types.push_back(type(v));
+  Status s = out.status();
+  if (takesOtherTypes(*p, std::move(types), attributes)) attachId(s, DiagnosticId::ElementType);
+  return s;
+}
+
 StatusOr<Value> Emitter::apply(Symbol primitive, std::initializer_list<Value> inputs, const Attributes& attributes) {
   return apply(primitive, std::span<const Value>(inputs.begin(), inputs.size()), attributes);
 }
 StatusOr<Value> Emitter::apply(Symbol primitive, std::span<const Value> inputs, const Attributes& attributes) {
-  TG_ASSIGN_OR_RETURN(Values out, builder_.primitive(primitive, inputs, attributes));
+  TG_ASSIGN_OR_RETURN(Values out, applyAll(primitive, inputs, attributes));
   return out[0];
 }
 

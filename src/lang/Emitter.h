@@ -16,6 +16,8 @@ public:
   const Shape shape(Value v) const { return builder_.typeOf(v).shape; }
   int rank(Value v) const { return builder_.typeOf(v).shape.rank(); }
 
+  /// A primitive. Fails: what its types and shapes refuse, `element-type` where other element types would do.
+  StatusOr<Values> applyAll(Symbol primitive, std::span<const Value> inputs, const Attributes& = {});
   /// A primitive with one result.
   StatusOr<Value> apply(Symbol primitive, std::initializer_list<Value> inputs, const Attributes& = {});
   StatusOr<Value> apply(Symbol primitive, std::span<const Value> inputs, const Attributes& = {});

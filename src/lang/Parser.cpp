@@ -2,6 +2,7 @@
 // its name says.
 #include "lang/Parser.h"
 #include "lang/ExpressionParser.h"
+#include <utility>
 
 namespace tegula::lang {
 
@@ -69,7 +70,27 @@ private:
     });
   }
 
+  /// A statement where a definition should begin: said once, for one import is seldom alone.
+  bool foreignStatement() {
+    if (at("@") || at("def") || at(TokenKind::Indent) || lostDecorator()) return false;
+    if (!std::exchange(statementSaid_, true))
+      error(DiagnosticId::ExpectedDefinition, token().span,
+            fmt::format("a file holds definitions only: @tile_op, @grad(…) or @tile_kernel(…) and then 'def'; found {}",
+                        describe(token())));
+    skipStatement();
+    return true;
+  }
+
+  /// Whether this line names a decorator, so that it is one whose '@' is wrong.
+  bool lostDecorator() const {
+    for (size_t i = pos_; i < list_.tokens.size() && list_.tokens[i].kind != TokenKind::Newline; ++i)
+      for (std::string_view name : {"tile_op", "grad", "tile_kernel", "example", "def"})
+        if (list_.tokens[i].text == name) return true;
+    return false;
+  }
+
   void definition() {
+    if (foreignStatement()) return;
     size_t begin = pos_;
     auto f = std::make_unique<Function>();
     failed_ = false;
@@ -417,6 +438,7 @@ private:
   }
 
   ParsedModule result_;
+  bool statementSaid_ = false; // a statement outside definitions was reported
 };
 
 } // namespace

@@ -71,7 +71,17 @@ std::pair<int64_t, int64_t> rangeOf(DType d) {
   return {-last - 1, last};
 }
 
-StatusOr<AttrValue> element(const Operand& number, DType d) {
+} // namespace
+
+Status fitsType(int64_t i, DType d) {
+  if (!isInteger(d)) return OkStatus();
+  auto [first, last] = rangeOf(d);
+  if (first <= i && i <= last) return OkStatus();
+  return refused(DiagnosticId::ConstantArithmetic, "{} does not fit {} ({} ... {}); cast the tensor", i, name(d), first,
+                 last);
+}
+
+StatusOr<AttrValue> elementOf(const Operand& number, DType d) {
   if (const bool* b = number.boolean()) {
     if (d != DType::Bool)
       return refused(DiagnosticId::OperandType, "a bool cannot stand for an element of {}; write 0 or 1", name(d));
@@ -85,16 +95,12 @@ StatusOr<AttrValue> element(const Operand& number, DType d) {
   if (!i)
     return refused(DiagnosticId::OperandType, "{} cannot stand for an element of {}; cast the tensor first",
                    describe(number), name(d));
-  auto [first, last] = rangeOf(d);
-  if (*i < first || *i > last)
-    return refused(DiagnosticId::ConstantArithmetic, "{} does not fit {} ({} ... {}); cast the tensor", *i, name(d),
-                   first, last);
+  TG_RETURN_IF_ERROR(fitsType(*i, d));
   return AttrValue(*i);
 }
-} // namespace
 
 StatusOr<Value> Emitter::fill(const Operand& number, DType d, const Shape& shape) {
-  TG_ASSIGN_OR_RETURN(AttrValue value, element(number, d));
+  TG_ASSIGN_OR_RETURN(AttrValue value, elementOf(number, d));
   TG_ASSIGN_OR_RETURN(Value v, apply(kConstant, std::initializer_list<Value>{}, {{kValue, value}, {kDType, d}}));
   return broadcastTo(v, shape);
 }

@@ -7,6 +7,12 @@
 
 namespace tegula::lang {
 
+/// Fails: an integer that an element of the type cannot be. Any integer fits a type of floats.
+Status fitsType(int64_t, DType);
+/// A number or bool as an element of a type. Fails: as `fitsType`; a fraction for integers; a bool for numbers and the
+/// other way about.
+StatusOr<AttrValue> elementOf(const Operand& number, DType);
+
 class Emitter {
 public:
   explicit Emitter(Builder& builder) : builder_(builder) {}

@@ -557,12 +557,20 @@ private:
       for (const Dim& dim : k.tensor.dims) plain &= dim.kind == Dim::Kind::Symbol || dim.kind == Dim::Kind::Constant;
       if (!plain && ok_)
         report(DiagnosticId::TileShape, a->span,
-               "a kernel works on matrices; expected two dimensions, each a name or a number");
+               "a kernel works on matrices; expected two dimensions, each a name or a number{}",
+               vectorHint(k.tensor, p.name, out));
     } else {
       k.role = KernelParam::Role::Attribute;
       if (!attributeType(*a, k.attribute, {"Tensor", "Out", "Tunable", "int", "float", "bool"})) return;
     }
     d.params.push_back(std::move(k));
+  }
+
+  /// How a vector is written as a matrix.
+  static std::string vectorHint(const TensorRule& t, Symbol name, bool out) {
+    if (t.anyShape || t.dims.size() != 1 || t.dims[0].kind != Dim::Kind::Symbol) return {};
+    return fmt::format("; write {}[1, {}] and {} {}[:, j]", out ? kOut.text() : kTensor.text(), t.dims[0].name.text(),
+                       out ? "store" : "read", name.text());
   }
 
   const Function& f_;

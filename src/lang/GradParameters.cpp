@@ -27,7 +27,7 @@ public:
   bool check() {
     const auto& p = g_.function->parameters;
     for (size_t i = 0; i < p.size(); ++i)
-      if (p[i].annotation || p[i].defaultValue || p[i].kind == Parameter::Kind::KeywordMarker)
+      if (p[i].annotation || p[i].defaultValue || p[i].kind != Parameter::Kind::Plain)
         return wrong(i, "the parameters of a @grad are plain names; their types come from the operator");
     expect();
     auto [i, k] = std::mismatch(found_.begin(), found_.end(), expected_.begin(), expected_.end());

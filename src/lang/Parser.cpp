@@ -73,7 +73,9 @@ private:
   /// A statement where a definition should begin: said once, for one import is seldom alone.
   bool foreignStatement() {
     if (at("@") || at("def") || at(TokenKind::Indent) || lostDecorator()) return false;
-    if (!std::exchange(statementSaid_, true))
+    // After an error on the line before, this may be the rest of a definition.
+    if (!diagnostics_.hasBetween(token().span.file, lastVisible().line, token().span.line) &&
+        !std::exchange(statementSaid_, true))
       error(DiagnosticId::ExpectedDefinition, token().span,
             fmt::format("a file holds definitions only: @tile_op, @grad(…) or @tile_kernel(…) and then 'def'; found {}",
                         describe(token())));

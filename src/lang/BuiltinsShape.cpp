@@ -70,6 +70,9 @@ StatusOr<double> padding(const Operand& value, DType d) {
   bool whole = x == std::floor(x) && std::fabs(x) < kWhole;
   if (d == DType::Bool && x != 0 && x != 1)
     return refused(DiagnosticId::OperandType, "{} cannot stand for an element of bool; write 0 or 1", describe(value));
+  if (value.integer() && isInteger(d) && std::fabs(x) >= kWhole)
+    return refused(DiagnosticId::ConstantArithmetic, "the value {} is past 2^53, so rounded; concatenate with full(…)",
+                   *value.integer());
   if (isInteger(d)) TG_RETURN_IF_ERROR(elementOf(whole ? Operand(static_cast<int64_t>(x)) : value, d).status());
   return x;
 }

@@ -58,6 +58,13 @@ StatusOr<std::vector<ProblemLine>> problemLines(const std::string& path) {
   return lines;
 }
 
+/// An error of the operator library is every problem's: said once, before any of them.
+Status operatorsLoad() {
+  Status s = OperatorLibrary::loadEmbedded().status();
+  if (s.ok()) return s;
+  return Status(s.code(), fmt::format("{}\nthe operator library does not load, so nothing was checked", message(s)));
+}
+
 void addCheck(CLI::App& op, Outcome& outcome) {
   struct Options {
     std::vector<std::string> words;
@@ -81,7 +88,8 @@ void addCheck(CLI::App& op, Outcome& outcome) {
       }
       lines.insert(lines.end(), more->begin(), more->end());
     }
-    if (lines.empty()) outcome.status = invalid("op check: give a problem line or --file");
+    outcome.status = lines.empty() ? invalid("op check: give a problem line or --file") : operatorsLoad();
+    if (!outcome.status.ok()) return;
     for (const ProblemLine& line : lines) {
       StatusOr<std::string> report = checkOperator(line.text);
       if (!report.ok()) outcome.exitCode = 1;

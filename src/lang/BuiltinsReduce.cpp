@@ -114,7 +114,7 @@ StatusOr<Operand> sort(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(int64_t axis,
                       Emitter::normalizeAxis(a[1].integer() ? *a[1].integer() : -1, e.rank(*a[0].tensor())));
   Value x[] = {*a[0].tensor()};
-  TG_ASSIGN_OR_RETURN(Values v, e.builder().primitive(name, x, {{kAxis, axis}, {kDescending, flag(a[2])}}));
+  TG_ASSIGN_OR_RETURN(Values v, e.applyAll(name, x, {{kAxis, axis}, {kDescending, flag(a[2])}}));
   return Operand(Sequence{Operand(v[0]), Operand(v[1])});
 }
 

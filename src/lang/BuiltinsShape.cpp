@@ -1,6 +1,7 @@
 // Built-ins that move, make or index elements: views, pieces, gathers, sources, convolution.
 #include "lang/Builtins.h"
 #include "lang/Diagnostics.h"
+#include <cmath>
 
 namespace tegula::lang {
 
@@ -61,6 +62,21 @@ StatusOr<Operand> slice(Emitter& e, Args a) {
   return Operand(v);
 }
 
+/// The value around a padded tensor. Whole floats may stand for integers: the operator `pad` has a float attribute.
+StatusOr<double> padding(const Operand& value, DType d) {
+  if (value.isNone()) return 0.0;
+  double x = value.number();
+  constexpr double kWhole = 0x1p53; // floats below are exact integers
+  bool whole = x == std::floor(x) && std::fabs(x) < kWhole;
+  if (d == DType::Bool && x != 0 && x != 1)
+    return refused(DiagnosticId::OperandType, "{} cannot stand for an element of bool; write 0 or 1", describe(value));
+  if (value.integer() && isInteger(d) && std::fabs(x) >= kWhole)
+    return refused(DiagnosticId::ConstantArithmetic, "the value {} is past 2^53, so rounded; concatenate with full(…)",
+                   *value.integer());
+  if (isInteger(d)) TG_RETURN_IF_ERROR(elementOf(whole ? Operand(static_cast<int64_t>(x)) : value, d).status());
+  return x;
+}
+
 StatusOr<Operand> pad(Emitter& e, Args a) {
   static const Symbol name = "pad";
   TG_ASSIGN_OR_RETURN(Shape low, toShape(a[1]));
@@ -70,7 +86,7 @@ StatusOr<Operand> pad(Emitter& e, Args a) {
   if (!a[4].isNone()) {
     TG_ASSIGN_OR_RETURN(interior, toShape(a[4]));
   }
-  double value = a[3].isNumber() ? a[3].number() : 0.0;
+  TG_ASSIGN_OR_RETURN(double value, padding(a[3], e.type(*a[0].tensor()).dtype));
   TG_ASSIGN_OR_RETURN(
       Value v, e.apply(name, {*a[0].tensor()}, {{kLow, low}, {kHigh, high}, {kInterior, interior}, {kValue, value}}));
   return Operand(v);
@@ -94,6 +110,7 @@ StatusOr<Operand> iota(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape s, toShape(a[0]));
   TG_ASSIGN_OR_RETURN(int64_t axis, Emitter::normalizeAxis(a[1].integer() ? *a[1].integer() : 0, s.rank()));
   DType d = a[2].dtype() ? *a[2].dtype() : DType::I64;
+  if (s.rank() > 0 && s[static_cast<int>(axis)] > 0) TG_RETURN_IF_ERROR(fitsType(s[static_cast<int>(axis)] - 1, d));
   TG_ASSIGN_OR_RETURN(Value v,
                       e.apply(name, std::initializer_list<Value>{}, {{kShape, s}, {kAxis, axis}, {kDType, d}}));
   return Operand(v);

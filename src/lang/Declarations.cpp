@@ -94,7 +94,8 @@ private:
     return d;
   }
 
-  /// A name of an element type that stands once ties nothing together: near to a type, it is that type mistyped.
+  /// A name that is near to a type is that type mistyped. A short one may be meant when it stands more than once, and
+  /// so ties something together.
   void typeNames(const OperatorDecl& d) {
     std::vector<const DTypeRule*> rules;
     auto collect = [&](const TypeRule& t) {
@@ -105,9 +106,10 @@ private:
     for (const ResultDecl& r : d.results) collect(r.type);
     for (const DTypeRule* r : rules) {
       bool once = std::count_if(rules.begin(), rules.end(), [&](auto* o) { return o->name == r->name; }) == 1;
-      if (!once || dtypeAttribute(d, r->name)) continue;
-      if (std::string hint = didYouMeanType(r->name.text()); !hint.empty())
-        report(DiagnosticId::UnknownType, r->span, "'{}' is not an element type{}", r->name.text(), hint);
+      constexpr size_t kShort = 3; // letters
+      if ((!once && r->name.text().size() <= kShort) || dtypeAttribute(d, r->name)) continue;
+      if (std::string hint = didYouMeanElementType(r->name.text()); !hint.empty())
+        report(DiagnosticId::UnknownType, r->span, "unknown element type '{}'{}", r->name.text(), hint);
     }
   }
 
@@ -470,8 +472,8 @@ private:
     else if (std::optional<DType> d = dtypeNamed(e.name))
       r.kind = DTypeRule::Kind::Fixed, r.dtype = *d;
     else if (!foreignType(e.name.text()).empty())
-      report(DiagnosticId::UnknownType, e.span, "'{}' is not an element type{}", e.name.text(),
-             didYouMeanType(e.name.text()));
+      report(DiagnosticId::UnknownType, e.span, "unknown element type '{}'{}", e.name.text(),
+             didYouMeanElementType(e.name.text()));
     else
       r.kind = DTypeRule::Kind::Variable, r.name = e.name;
   }
@@ -555,12 +557,20 @@ private:
       for (const Dim& dim : k.tensor.dims) plain &= dim.kind == Dim::Kind::Symbol || dim.kind == Dim::Kind::Constant;
       if (!plain && ok_)
         report(DiagnosticId::TileShape, a->span,
-               "a kernel works on matrices; expected two dimensions, each a name or a number");
+               "a kernel works on matrices; expected two dimensions, each a name or a number{}",
+               vectorHint(k.tensor, p.name, out));
     } else {
       k.role = KernelParam::Role::Attribute;
       if (!attributeType(*a, k.attribute, {"Tensor", "Out", "Tunable", "int", "float", "bool"})) return;
     }
     d.params.push_back(std::move(k));
+  }
+
+  /// How a vector is written as a matrix.
+  static std::string vectorHint(const TensorRule& t, Symbol name, bool out) {
+    if (t.anyShape || t.dims.size() != 1 || t.dims[0].kind != Dim::Kind::Symbol) return {};
+    return fmt::format("; write {}[1, {}] and {} {}[:, j]", out ? kOut.text() : kTensor.text(), t.dims[0].name.text(),
+                       out ? "store" : "read", name.text());
   }
 
   const Function& f_;

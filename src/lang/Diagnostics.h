@@ -47,7 +47,7 @@ namespace tegula::lang {
   X(OperandType, "operand-type") X(BadIndex, "bad-index") X(ConditionType, "condition-type") X(LoopRange, "loop-range")\
   X(MaybeUndefined, "maybe-undefined") X(UnusedName, "unused-name") X(NoEffect, "no-effect")                           \
   X(Unreachable, "unreachable") X(MissingReturn, "missing-return") X(ResultCount, "result-count")                      \
-  X(ShapeMismatch, "shape-mismatch") X(ResultMismatch, "result-mismatch")                                              \
+  X(ElementType, "element-type") X(ShapeMismatch, "shape-mismatch") X(ResultMismatch, "result-mismatch")                                              \
   X(ConstantArithmetic, "constant-arithmetic") X(TupleSize, "tuple-size")                                              \
   /* kernels */                                                                                                        \
   X(KernelGrid, "kernel-grid") X(KernelStatement, "kernel-statement") X(KernelFunction, "kernel-function")             \

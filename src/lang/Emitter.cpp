@@ -1,7 +1,9 @@
 // Emission of primitives.
 #include "lang/Emitter.h"
 #include "lang/Diagnostics.h"
+#include "primitives/Primitive.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tegula::lang {
@@ -23,11 +25,40 @@ Shape axesUpTo(int n) {
 }
 } // namespace
 
+namespace {
+/// Whether the shapes and attributes are right, so that it is the element types that a primitive refuses: it takes the
+/// same shapes of some other types.
+bool takesOtherTypes(const Primitive& p, TensorTypes types, const Attributes& attributes) {
+  constexpr DType kinds[] = {DType::F32, DType::I64, DType::Bool};
+  constexpr size_t kMostInputs = 3; // of primitives whose inputs differ in type
+  size_t own = std::min(types.size(), kMostInputs);
+  std::array<size_t, kMostInputs> choice{};
+  for (;;) {
+    for (size_t i = 0; i < types.size(); ++i) types[i].dtype = kinds[choice[std::min(i, own - 1)]];
+    if (p.infer(types, attributes).ok()) return true;
+    size_t i = 0;
+    while (i < own && ++choice[i] == std::size(kinds)) choice[i++] = 0;
+    if (i == own) return false;
+  }
+}
+} // namespace
+
+StatusOr<Values> Emitter::applyAll(Symbol primitive, std::span<const Value> inputs, const Attributes& attributes) {
+  StatusOr<Values> out = builder_.primitive(primitive, inputs, attributes);
+  const Primitive* p = out.ok() || inputs.empty() ? nullptr : findPrimitive(primitive);
+  if (!p) return out;
+  TensorTypes types;
+  for (Value v : inputs) types.push_back(type(v));
+  Status s = out.status();
+  if (takesOtherTypes(*p, std::move(types), attributes)) attachId(s, DiagnosticId::ElementType);
+  return s;
+}
+
 StatusOr<Value> Emitter::apply(Symbol primitive, std::initializer_list<Value> inputs, const Attributes& attributes) {
   return apply(primitive, std::span<const Value>(inputs.begin(), inputs.size()), attributes);
 }
 StatusOr<Value> Emitter::apply(Symbol primitive, std::span<const Value> inputs, const Attributes& attributes) {
-  TG_ASSIGN_OR_RETURN(Values out, builder_.primitive(primitive, inputs, attributes));
+  TG_ASSIGN_OR_RETURN(Values out, applyAll(primitive, inputs, attributes));
   return out[0];
 }
 
@@ -40,7 +71,17 @@ std::pair<int64_t, int64_t> rangeOf(DType d) {
   return {-last - 1, last};
 }
 
-StatusOr<AttrValue> element(const Operand& number, DType d) {
+} // namespace
+
+Status fitsType(int64_t i, DType d) {
+  if (!isInteger(d)) return OkStatus();
+  auto [first, last] = rangeOf(d);
+  if (first <= i && i <= last) return OkStatus();
+  return refused(DiagnosticId::ConstantArithmetic, "{} does not fit {} ({} ... {}); cast the tensor", i, name(d), first,
+                 last);
+}
+
+StatusOr<AttrValue> elementOf(const Operand& number, DType d) {
   if (const bool* b = number.boolean()) {
     if (d != DType::Bool)
       return refused(DiagnosticId::OperandType, "a bool cannot stand for an element of {}; write 0 or 1", name(d));
@@ -54,16 +95,12 @@ StatusOr<AttrValue> element(const Operand& number, DType d) {
   if (!i)
     return refused(DiagnosticId::OperandType, "{} cannot stand for an element of {}; cast the tensor first",
                    describe(number), name(d));
-  auto [first, last] = rangeOf(d);
-  if (*i < first || *i > last)
-    return refused(DiagnosticId::ConstantArithmetic, "{} does not fit {} ({} ... {}); cast the tensor", *i, name(d),
-                   first, last);
+  TG_RETURN_IF_ERROR(fitsType(*i, d));
   return AttrValue(*i);
 }
-} // namespace
 
 StatusOr<Value> Emitter::fill(const Operand& number, DType d, const Shape& shape) {
-  TG_ASSIGN_OR_RETURN(AttrValue value, element(number, d));
+  TG_ASSIGN_OR_RETURN(AttrValue value, elementOf(number, d));
   TG_ASSIGN_OR_RETURN(Value v, apply(kConstant, std::initializer_list<Value>{}, {{kValue, value}, {kDType, d}}));
   return broadcastTo(v, shape);
 }
@@ -228,10 +265,18 @@ Operand Operand::of(const AttrValue& a) {
   return {};
 }
 
+namespace {
+/// A float as it is written: 1.0, for 1 is an integer.
+std::string floatText(double x) {
+  std::string s = fmt::format("{}", x);
+  return s.find_first_not_of("-0123456789") == std::string::npos ? s + ".0" : s;
+}
+} // namespace
+
 std::string describe(const Operand& o) {
   if (o.tensor()) return "a tensor";
   if (o.integer()) return fmt::format("the integer {}", *o.integer());
-  if (o.isNumber()) return fmt::format("the number {}", o.number());
+  if (o.isNumber()) return fmt::format("the number {}", floatText(o.number()));
   if (o.boolean()) return *o.boolean() ? "True" : "False";
   if (o.dtype()) return fmt::format("the element type {}", name(*o.dtype()));
   if (o.string()) return fmt::format("the string '{}'", o.string()->text());

@@ -7,6 +7,12 @@
 
 namespace tegula::lang {
 
+/// Fails: an integer that an element of the type cannot be. Any integer fits a type of floats.
+Status fitsType(int64_t, DType);
+/// A number or bool as an element of a type. Fails: as `fitsType`; a fraction for integers; a bool for numbers and the
+/// other way about.
+StatusOr<AttrValue> elementOf(const Operand& number, DType);
+
 class Emitter {
 public:
   explicit Emitter(Builder& builder) : builder_(builder) {}
@@ -16,6 +22,8 @@ public:
   const Shape shape(Value v) const { return builder_.typeOf(v).shape; }
   int rank(Value v) const { return builder_.typeOf(v).shape.rank(); }
 
+  /// A primitive. Fails: what its types and shapes refuse, `element-type` where other element types would do.
+  StatusOr<Values> applyAll(Symbol primitive, std::span<const Value> inputs, const Attributes& = {});
   /// A primitive with one result.
   StatusOr<Value> apply(Symbol primitive, std::initializer_list<Value> inputs, const Attributes& = {});
   StatusOr<Value> apply(Symbol primitive, std::span<const Value> inputs, const Attributes& = {});

@@ -129,6 +129,11 @@ std::string didYouMeanType(std::string_view name) {
   return didYouMean(name, types);
 }
 
+std::string didYouMeanElementType(std::string_view name) {
+  std::string hint = didYouMean(name, {"float", "int"});
+  return hint.empty() || !foreignType(name).empty() ? didYouMeanType(name) : hint;
+}
+
 std::string didYouMeanForeignType(std::string_view name) {
   return foreignType(name).empty() ? std::string() : didYouMeanType(name);
 }

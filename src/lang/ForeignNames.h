@@ -11,6 +11,8 @@ namespace tegula::lang {
 std::string_view foreignType(std::string_view name);
 /// `; did you mean 'f32'?` for another name of an element type, or a name that is near to one; or nothing.
 std::string didYouMeanType(std::string_view name);
+/// The same for what may follow the ':' in Tensor[…], where a class, float or int, may stand too.
+std::string didYouMeanElementType(std::string_view name);
 /// The same for another name only: not for what is near.
 std::string didYouMeanForeignType(std::string_view name);
 /// Whether it is what Python programs call a module of mathematics: "np", "torch", "math".

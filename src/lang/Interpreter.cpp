@@ -3,6 +3,8 @@
 #include "lang/Builtins.h"
 #include "lang/Declarations.h"
 #include "lang/Diagnostics.h"
+#include "lang/Format.h"
+#include "primitives/Primitive.h"
 #include <algorithm>
 #include <limits>
 #include <numbers>
@@ -76,11 +78,9 @@ StatusOr<Interpreter::Flow> Interpreter::statement(const Stmt& s) {
     return Flow::Next;
   }
   case StmtKind::AugAssign: {
-    TG_ASSIGN_OR_RETURN(Operand a, evaluate(*s.target));
-    TG_ASSIGN_OR_RETURN(Operand b, evaluate(*s.value));
-    auto v = applyBinary(emitter_, s.op, a, b);
+    auto v = binary(s.op, *s.target, *s.value);
     if (!v.ok()) {
-      failure_ = s.span;
+      if (failure_.line == 0) failure_ = s.span;
       return v.status();
     }
     bind(s.target->name, *std::move(v));
@@ -204,7 +204,8 @@ StatusOr<Operand> Interpreter::unary(const Expr& e) {
     return Operand(!v);
   }
   TG_ASSIGN_OR_RETURN(Operand a, evaluate(e.arg(0)));
-  return applyUnary(emitter_, e.op, a);
+  StatusOr<Operand> v = applyUnary(emitter_, e.op, a);
+  return v.ok() ? v : ofOperator(e.op, v.status(), {{&e.arg(0), &a}});
 }
 
 StatusOr<Operand> Interpreter::binary(const Expr& e) {
@@ -214,9 +215,44 @@ StatusOr<Operand> Interpreter::binary(const Expr& e) {
     TG_ASSIGN_OR_RETURN(bool b, condition(e.arg(1)));
     return Operand(b);
   }
-  TG_ASSIGN_OR_RETURN(Operand a, evaluate(e.arg(0)));
-  TG_ASSIGN_OR_RETURN(Operand b, evaluate(e.arg(1)));
-  return applyBinary(emitter_, e.op, a, b);
+  return binary(e.op, e.arg(0), e.arg(1));
+}
+
+StatusOr<Operand> Interpreter::binary(Op op, const Expr& left, const Expr& right) {
+  TG_ASSIGN_OR_RETURN(Operand a, evaluate(left));
+  TG_ASSIGN_OR_RETURN(Operand b, evaluate(right));
+  StatusOr<Operand> v = applyBinary(emitter_, op, a, b);
+  return v.ok() ? v : ofOperator(op, v.status(), {{&left, &a}, {&right, &b}});
+}
+
+namespace {
+/// What a primitive says, without its own name: bodies know it by another.
+std::optional<std::string_view> afterPrimitive(std::string_view message) {
+  size_t end = message.find(": ");
+  if (end == std::string_view::npos || !findPrimitive(Symbol(message.substr(0, end)))) return {};
+  return message.substr(end + 2);
+}
+
+/// The way out that a message names after ';', or all of it.
+std::string_view wayOut(std::string_view message) {
+  size_t at = message.find("; ");
+  return at == std::string_view::npos ? message : message.substr(at + 2);
+}
+} // namespace
+
+/// Element types that a primitive refuses, in the words of the body: `'*' of s (bool[4]); expected …`.
+Status Interpreter::ofOperator(Op op, const Status& s,
+                               std::initializer_list<std::pair<const Expr*, const Operand*>> operands) const {
+  std::optional<std::string_view> said = afterPrimitive(message(s));
+  if (!said || idOf(s, DiagnosticId::ShapeMismatch) != DiagnosticId::ElementType) return s;
+  std::vector<std::string> parts;
+  for (auto [e, o] : operands) {
+    if (!o->tensor()) continue;
+    std::string part =
+        fmt::format("{} ({})", formatExpression(*e).substr(0, 60), toString(emitter_.type(*o->tensor())));
+    if (parts.empty() || parts.back() != part) parts.push_back(std::move(part));
+  }
+  return refused(DiagnosticId::ElementType, "'{}' of {}; {}", spelling(op), fmt::join(parts, " and "), wayOut(*said));
 }
 
 StatusOr<Operand> Interpreter::sequence(const Expr& e) {
@@ -277,8 +313,10 @@ StatusOr<Operand> Interpreter::call(const Expr& e) {
                    describeKinds(param.kinds));
   }
   StatusOr<Operand> v = builtin->call(emitter_, args);
-  // Messages of primitives name the primitive already.
-  if (v.ok() || message(v.status()).find(": ") != std::string_view::npos) return v;
+  if (v.ok()) return v;
+  if (std::optional<std::string_view> said = afterPrimitive(message(v.status())))
+    return refused(idOf(v.status(), DiagnosticId::ShapeMismatch), "{}: {}", name.text(), *said);
+  if (message(v.status()).find(": ") != std::string_view::npos) return v; // it names the function already
   return withContext(v.status(), name.text());
 }
 

@@ -46,6 +46,8 @@ private:
   StatusOr<Operand> compute(const Expr&);
   StatusOr<Operand> unary(const Expr&);
   StatusOr<Operand> binary(const Expr&);
+  StatusOr<Operand> binary(Op, const Expr& left, const Expr& right);
+  Status ofOperator(Op, const Status&, std::initializer_list<std::pair<const Expr*, const Operand*>>) const;
   StatusOr<Operand> call(const Expr&);
   StatusOr<Operand> callOperator(const OperatorDecl&, const Expr&);
   StatusOr<Operand> index(const Expr&);

@@ -4,6 +4,7 @@
 // different extents, whatever sizes a schedule chooses. The steps of the grid run at once, so each stores tiles of its
 // own: every index of the grid stands in every store. KernelExpressions.h knows what expressions are.
 #include "lang/Declarations.h"
+#include "lang/Format.h"
 #include "lang/KernelExpressions.h"
 #include "lang/Library.h"
 #include <algorithm>
@@ -148,10 +149,12 @@ private:
 
   /// Binds `target` as the index of tiles of `extent`, `size` long.
   Loop range(const Expr& target, const Expr& extent, const Expr& size) {
-    if (!extent.is(ExprKind::Name) || !expressions_.isDimension(extent.name))
-      report(DiagnosticId::TileIndex, extent.span, "expected a dimension of an input here");
-    else
+    bool known = extent.is(ExprKind::Name) && expressions_.isDimension(extent.name);
+    if (known)
       scope_.use(extent);
+    else
+      report(DiagnosticId::TileIndex, extent.span, "'{}' is not a dimension of an input; expected one of {}",
+             formatExpression(extent).substr(0, 60), fmt::join(dimensions(), ", "));
     bool fits = size.is(ExprKind::Int) && size.intValue > 0;
     if (size.is(ExprKind::Name)) {
       scope_.use(size);
@@ -169,9 +172,19 @@ private:
     v.row = loop.block;
     v.column = loop.dimension;
     v.loop = loop.id;
-    expressions_.set(target.name, std::move(v));
+    expressions_.set(target.name, known ? std::move(v) : TileValue());
     scope_.set(target.name, target.span, {kind::Range});
     return loop;
+  }
+
+  /// Names of the dimensions that the kernel's inputs have.
+  std::vector<std::string_view> dimensions() const {
+    std::vector<std::string_view> names;
+    for (const KernelParam& p : k_.params)
+      for (const Dim& d : p.tensor.dims)
+        if (d.kind == Dim::Kind::Symbol && std::ranges::find(names, d.name.text()) == names.end())
+          names.push_back(d.name.text());
+    return names;
   }
 
   void block(const Block& b) {

@@ -2,6 +2,7 @@
 #include "lang/KernelExpressions.h"
 
 #include "lang/Declarations.h"
+#include "lang/Format.h"
 #include <algorithm>
 #include <limits>
 
@@ -197,10 +198,26 @@ TileValue KernelExpressions::load(const Expr& e) {
   return access(*p, e);
 }
 
+namespace {
+bool isOne(const Dim& d) { return d.kind == Dim::Kind::Constant && d.value == 1; }
+
+std::string indexText(const Expr& e) { return e.is(ExprKind::Slice) ? ":" : formatExpression(e).substr(0, 60); }
+
+/// How the axis of extent 1 of a vector is indexed.
+std::string wholeAxisHint(const KernelParam& p, const Expr& e, int axis) {
+  if (!isOne(p.tensor.dims[axis])) return {};
+  std::string other = indexText(e.arg(2 - axis));
+  return fmt::format("; an axis of 1 is whole: {}[{}]", p.name.text(), axis == 0 ? ":, " + other : other + ", :");
+}
+} // namespace
+
 TileValue KernelExpressions::access(const KernelParam& p, const Expr& e, std::vector<int>* loops) {
   if (e.args.size() != 3) {
-    report(DiagnosticId::TileIndex, e.span, "{} {}; expected two, one for each axis of '{}'", e.args.size() - 1,
-           e.args.size() == 2 ? "index" : "indices", p.name.text());
+    std::string way;
+    if (isOne(p.tensor.dims[0]) && e.args.size() == 2)
+      way = fmt::format("; its first axis is 1: {}[:, {}]", p.name.text(), indexText(e.arg(1)));
+    report(DiagnosticId::TileIndex, e.span, "{} {}; expected two, one for each axis of '{}'{}", e.args.size() - 1,
+           e.args.size() == 2 ? "index" : "indices", p.name.text(), way);
     return {};
   }
   std::string axes[2];
@@ -216,13 +233,13 @@ TileValue KernelExpressions::access(const KernelParam& p, const Expr& e, std::ve
     TileValue v = value(i);
     if (v.failed()) return {};
     if (!v.is(kind::Range)) {
-      report(DiagnosticId::TileIndex, i.span, "{} indexes a tile; expected the index of a tile loop, or ':'",
-             describe(v));
+      report(DiagnosticId::TileIndex, i.span, "{} indexes a tile; expected the index of a tile loop, or ':'{}",
+             describe(v), wholeAxisHint(p, e, a));
       return {};
     }
     if (v.column != dim) {
-      report(DiagnosticId::TileIndex, i.span, "this index runs over {} but axis {} of '{}' is {}", v.column, a,
-             p.name.text(), dim);
+      report(DiagnosticId::TileIndex, i.span, "this index runs over {} but axis {} of '{}' is {}{}", v.column, a,
+             p.name.text(), dim, wholeAxisHint(p, e, a));
       return {};
     }
     axes[a] = v.row;

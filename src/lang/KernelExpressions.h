@@ -70,6 +70,7 @@ private:
   TileValue compareNumbers(Op, const TileValue& a, const TileValue& b, Span at);
   TileValue operateOnNumbers(Op, const TileValue& a, const TileValue& b, Span at);
   TileValue fold(Op, const TileValue& a, const TileValue& b, TileValue result, Span at);
+  bool fitsElements(const TileValue& number, const TileValue& elements, Span at);
   TileValue broadcast(const TileValue& a, const TileValue& b, Span at);
   /// The elements of `what` (an operator or function, quoted) applied to both; a failed value when they do not meet.
   TileValue meet(std::string_view what, const TileValue& a, const TileValue& b, Span at);

@@ -227,6 +227,7 @@ TileValue KernelExpressions::make(const Expr& e, bool withValue) {
              describe(tileOf(row, column, d)));
       return {};
     }
+    if (!fitsElements(fill, d, e.arg(3).span)) return {};
   }
   if (d.failed() || row.empty() || column.empty()) return {};
   return tileOf(row, column, d);

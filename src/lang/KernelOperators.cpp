@@ -127,7 +127,16 @@ TileValue KernelExpressions::meet(std::string_view what, const TileValue& a, con
   const TileValue &t = a.isTile() ? a : b, &number = a.isTile() ? b : a;
   if (t.elements == Elements::Truth) return refuse("expected one element type; a truth value is not a number");
   if (t.elements == Elements::Integer && number.isReal()) return refuse("cast the tile, or write a whole number");
+  if (!fitsElements(number, t, at)) return {};
   return dtypeOf(t.elements, t.dtype);
+}
+
+/// Whether a constant integer is an element of the type, where both are known.
+bool KernelExpressions::fitsElements(const TileValue& number, const TileValue& elements, Span at) {
+  const int64_t* i = number.constant ? number.constant->integer() : nullptr;
+  Status s = i && elements.dtype ? fitsType(*i, *elements.dtype) : OkStatus();
+  if (!s.ok()) report(DiagnosticId::ConstantValue, at, "{}", message(s));
+  return s.ok();
 }
 
 /// The axes of both; the elements of neither.

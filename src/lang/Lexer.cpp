@@ -105,7 +105,7 @@ public:
     if (!tokens_.empty() && tokens_.back().kind != TokenKind::Newline) push(TokenKind::Newline, here(), {});
     while (indents_.size() > 1) indents_.pop_back(), push(TokenKind::Dedent, here(), {});
     push(TokenKind::End, here(), {});
-    return {std::move(tokens_), std::move(comments_)};
+    return {std::move(tokens_), std::move(comments_), tabs_};
   }
 
 private:
@@ -165,9 +165,27 @@ private:
       return;
     }
     std::string_view blank = text_.substr(begin, pos_ - begin);
-    if (blank.find('\t') != std::string_view::npos)
-      diagnostics_.report(DiagnosticId::TabIndent, from(begin), "a tab in the indentation; indent with spaces");
+    if (blank.find('\t') != std::string_view::npos) return tabbed(blank, from(begin));
     indentTo(static_cast<int>(blank.size()), from(begin));
+  }
+
+  /// Said at the first of a file. The line is taken to be in the nearest block that can hold it.
+  void tabbed(std::string_view blank, Span span) {
+    if (!tabs_) diagnostics_.report(DiagnosticId::TabIndent, span, "a tab in the indentation; indent with spaces");
+    tabs_ = true;
+    constexpr int kTab = 4; // columns
+    int width = 0;
+    for (char c : blank) width = c == '\t' ? (width / kTab + 1) * kTab : width + 1;
+    const Token* before = lastVisible(tokens_.size());
+    if (before && before->is(":")) {
+      width = std::max(width, indents_.back() + 1);
+    } else if (indents_.size() > 1) {
+      width = *std::ranges::min_element(indents_.begin() + 1, indents_.end(), {},
+                                        [width](int open) { return std::abs(open - width); });
+    } else {
+      width = 0;
+    }
+    indentTo(width, span);
   }
 
   void indentTo(int width, Span span) {
@@ -184,7 +202,7 @@ private:
       indents_.pop_back();
       push(TokenKind::Dedent, here(), {});
     }
-    if (width == indents_.back()) return;
+    if (width == indents_.back() || tabs_) return;
     // Of two lines that should agree, the one that is not at a multiple of four is the odd one.
     if (inner % 4 != 0 && width % 4 == 0 && block.line > 0) {
       diagnostics_.report(DiagnosticId::BadIndent, block,
@@ -423,7 +441,7 @@ private:
   int depth_ = 0;                   // open brackets
   int32_t outermost_ = 0;           // the line of the first of them
   bool closedSeveralLines_ = false; // the last brackets that closed stood on several lines
-  bool lineBegins_ = true, joined_ = false;
+  bool lineBegins_ = true, joined_ = false, tabs_ = false;
   std::vector<int> indents_ = {0};
   Span blockStart_; // of the block begun last
   std::vector<Token> tokens_;

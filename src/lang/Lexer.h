@@ -27,6 +27,7 @@ std::string describe(const Token&);
 struct TokenList {
   std::vector<Token> tokens; // ends with End
   std::vector<Comment> comments;
+  bool tabs = false; // a tab stood in an indentation and was reported: the depth of lines is a guess
 };
 
 /// Never fails: what cannot be read is reported and skipped.

@@ -62,6 +62,8 @@ private:
   std::vector<TensorTypes> types_;
 };
 
+/// The names and order of a @grad's parameters; fills in the attributes that it takes. False when something was reported.
+bool checkGradParameters(GradDecl&, const OperatorDecl&, Diagnostics&);
 /// Names, arity, kinds and uses in the bodies of operators and gradients (Checker.cpp) and of kernels
 /// (KernelChecker.cpp). `complete`: every definition was read, so a function that nothing defines is an error.
 void checkOperator(const OperatorDecl&, const OperatorTable&, bool complete, Diagnostics&);

@@ -103,61 +103,10 @@ private:
                           g.op.text(), place(e->grad->span));
       return;
     }
-    if (gradParameters(g, *e->op))
+    if (checkGradParameters(g, *e->op, diagnostics_))
       e->grad = std::make_unique<GradDecl>(std::move(g));
     else
       brokenGrads_.push_back(e->op->name);
-  }
-
-  /// Inputs by their names, then outputs, then d<output> for each result, then attributes by name.
-  bool gradParameters(GradDecl& g, const OperatorDecl& op) {
-    const auto& p = g.function->parameters;
-    size_t inputs = op.inputs.size(), outputs = op.results.size(), results = op.resultCount();
-    auto wrong = [&](size_t i, const std::string& message) {
-      diagnostics_.report(DiagnosticId::GradParameters, i < p.size() ? p[i].span : g.function->nameSpan, "{}", message);
-      return false;
-    };
-    for (const Parameter& q : p)
-      if (q.annotation || q.defaultValue || q.kind == Parameter::Kind::KeywordMarker)
-        return wrong(&q - p.data(), "the parameters of a @grad are plain names; their types come from the operator");
-    for (size_t i = 0; i < std::min(p.size(), inputs + outputs + results); ++i)
-      if (op.attribute(p[i].name))
-        return wrong(i, fmt::format("'{}' is an attribute of '{}'; attributes come last: ({})", p[i].name.text(),
-                                    op.name.text(), attributesLast(p, op)));
-    for (size_t i = 0; i < inputs; ++i)
-      if (i >= p.size() || p[i].name != op.inputs[i].name)
-        return wrong(
-            i,
-            fmt::format(
-                "expected '{}' here: a @grad takes the inputs of '{}', its outputs, their gradients, then attributes{}",
-                op.inputs[i].name.text(), op.name.text(),
-                i < p.size() ? fmt::format("; found '{}'", p[i].name.text()) : ""));
-    if (p.size() < inputs + outputs + results)
-      return wrong(p.size(),
-                   fmt::format("{} parameters; expected the {} of '{}', {} for its outputs and {} for their gradients",
-                               p.size(), inputs, op.name.text(), outputs, results));
-    for (size_t i = 0; i < results; ++i) {
-      Symbol output = p[inputs + i].name, gradient = p[inputs + outputs + i].name;
-      if (gradient.text() != fmt::format("d{}", output.text()))
-        return wrong(inputs + outputs + i, fmt::format("'{}' should be 'd{}', the gradient of the output '{}'",
-                                                       gradient.text(), output.text(), output.text()));
-    }
-    for (size_t i = inputs + outputs + results; i < p.size(); ++i) {
-      if (!op.attribute(p[i].name)) {
-        std::vector<std::string_view> names;
-        for (const AttributeDecl& a : op.attributes) names.push_back(a.name.text());
-        return wrong(i, fmt::format("'{}' has no attribute '{}'{}", op.name.text(), p[i].name.text(),
-                                    didYouMean(p[i].name.text(), names)));
-      }
-      g.attributes.push_back(p[i].name);
-    }
-    return true;
-  }
-
-  static std::string attributesLast(const std::vector<Parameter>& p, const OperatorDecl& op) {
-    std::string first, last;
-    for (const Parameter& q : p) (op.attribute(q.name) ? last : first) += fmt::format(", {}", q.name.text());
-    return (first + last).substr(2);
   }
 
   // ---- @tile_kernel

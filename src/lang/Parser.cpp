@@ -2,6 +2,7 @@
 // its name says.
 #include "lang/Parser.h"
 #include "lang/ExpressionParser.h"
+#include <utility>
 
 namespace tegula::lang {
 
@@ -69,7 +70,29 @@ private:
     });
   }
 
+  /// A statement where a definition should begin: said once, for one import is seldom alone.
+  bool foreignStatement() {
+    if (at("@") || at("def") || at(TokenKind::Indent) || lostDecorator()) return false;
+    // After an error on the line before, this may be the rest of a definition.
+    if (!diagnostics_.hasBetween(token().span.file, lastVisible().line, token().span.line) &&
+        !std::exchange(statementSaid_, true))
+      error(DiagnosticId::ExpectedDefinition, token().span,
+            fmt::format("a file holds definitions only: @tile_op, @grad(…) or @tile_kernel(…) and then 'def'; found {}",
+                        describe(token())));
+    skipStatement();
+    return true;
+  }
+
+  /// Whether this line names a decorator, so that it is one whose '@' is wrong.
+  bool lostDecorator() const {
+    for (size_t i = pos_; i < list_.tokens.size() && list_.tokens[i].kind != TokenKind::Newline; ++i)
+      for (std::string_view name : {"tile_op", "grad", "tile_kernel", "example", "def"})
+        if (list_.tokens[i].text == name) return true;
+    return false;
+  }
+
   void definition() {
+    if (foreignStatement()) return;
     size_t begin = pos_;
     auto f = std::make_unique<Function>();
     failed_ = false;
@@ -230,6 +253,8 @@ private:
         skipBlock();
         // The lexer found a bracket below that closes nothing: its opening one is missing here.
         continues |= diagnostics_.hasBetween(indented.file, before.line, token().span.line);
+        failed_ = true;
+        if (list_.tabs) continue; // said there
         error(DiagnosticId::UnexpectedIndent, continues ? before : indented,
               continues ? "the next line is indented as if this statement went on, but no bracket is open here"
                         : "this line is indented deeper than its block; expected the same indentation");
@@ -415,6 +440,7 @@ private:
   }
 
   ParsedModule result_;
+  bool statementSaid_ = false; // a statement outside definitions was reported
 };
 
 } // namespace

@@ -21,7 +21,7 @@ const NameState* Scope::use(const Expr& e) {
   used_[e.name] = true;
   auto it = names_.find(e.name);
   if (it != names_.end()) {
-    if (!it->second.always)
+    if (!it->second.always && !unknown_.contains(e.name))
       diagnostics_.report(DiagnosticId::MaybeUndefined, e.span,
                           "'{}' is not set on every path that leads here; set it before the 'if' or loop",
                           e.name.text());
@@ -31,12 +31,12 @@ const NameState* Scope::use(const Expr& e) {
   if (e.name == Symbol("inf") || e.name == Symbol("nan") || e.name == Symbol("pi")) return &number;
   if (dtypeNamed(e.name)) return &dtype;
   std::string hint = insteadOfName(e.name.text()) + didYouMeanForeignType(e.name.text());
-  if (hint.empty() && unknown_ < kMostHints) hint = nearName(e.name);
+  if (hint.empty() && unknown_.size() < kMostHints) hint = nearName(e.name);
   if (hint.empty()) hint = didYouMeanType(e.name.text());
   if (hint.empty() && findBuiltin(e.name)) hint = "; it is a function: call it";
   diagnostics_.report(DiagnosticId::UnknownName, e.span, "unknown name '{}'{}", e.name.text(),
                       hint.empty() ? "; expected a parameter, a dimension or a name set before" : hint);
-  ++unknown_;
+  unknown_.insert(e.name);
   // Known from here on, so that one mistake is said once.
   names_[e.name] = {};
   return nullptr;

@@ -6,6 +6,7 @@
 #include "lang/Diagnostics.h"
 #include "lang/Signature.h"
 #include <map>
+#include <set>
 
 namespace tegula::lang {
 
@@ -58,8 +59,8 @@ private:
     std::string unusedText;
   };
   Diagnostics& diagnostics_;
-  size_t before_;      // diagnostics when the body began
-  size_t unknown_ = 0; // unknown names since
+  size_t before_;            // diagnostics when the body began
+  std::set<Symbol> unknown_; // names that were reported: said once
   Names names_;
   std::map<Symbol, Origin> origins_;
   std::map<Symbol, bool> used_;

@@ -164,6 +164,18 @@ TEST(Command, ProblemFilesNameTheirLines) {
   EXPECT_THAT(runTegula({"op", "check", "--file", f.path("none.problems")}).output, HasSubstr("holds no problem line"));
 }
 
+TEST(Command, ALibraryThatDoesNotLoadIsSaidOnce) {
+  TemporaryFolder f;
+  f.write("mine.tile", "@tile_op\ndef cube(x: Tensor[... : float]) -> Tensor[...]:\n    return x * x * z\n");
+  f.write("a.problems", "cube x=3 f32\ncube x=4 f32\nsoftmax x=4,5 f32\n");
+  Finished r = runTegula({"op", "check", "--file", f.path("a.problems")}, {"TEGULA_OPS=" + f.path()});
+  EXPECT_EQ(r.exitCode, 1);
+  EXPECT_THAT(r.output, HasSubstr("mine.tile:3:20: error: unknown name 'z'"));
+  EXPECT_EQ(r.output.find("unknown name"), r.output.rfind("unknown name")) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("the operator library does not load, so nothing was checked"),
+                              Not(HasSubstr("FAILED")), Not(HasSubstr("a.problems"))));
+}
+
 TEST(Command, OptionsThatWouldDoNothingAreRefused) {
   EXPECT_THAT(runTegula({"op", "show", "gelu", "--target", "x86-64-v9"}).output, HasSubstr("x86-64-v9"));
   EXPECT_THAT(runTegula({"graph", "dump", "--json", "--after", "plan"}).output, HasSubstr("a plan has no JSON form"));

@@ -1,6 +1,7 @@
 // OperatorLibrary: queries, attributes, binding of shapes, instantiation, gradients, loading from a folder.
 #include "EagerBuilder.h"
 #include "lang/Ast.h"
+#include "lang/Format.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -228,6 +229,31 @@ TEST(Library, FolderOverridesTheBinary) {
   auto missing = OperatorLibrary::loadEmbedded();
   unsetenv("TEGULA_OPS");
   EXPECT_NE(message(missing.status()).find("TEGULA_OPS names /nowhere"), std::string_view::npos);
+}
+
+/// Examples that are whole programs: those with a @tile_op.
+TEST(Library, ExamplesOfTheSpecificationCheck) {
+  std::ifstream in(TEGULA_SOURCE_DIR "/spec/tile-language.md");
+  std::stringstream all;
+  all << in.rdbuf();
+  std::string text = all.str();
+  constexpr std::string_view kBegin = "```python\n", kEnd = "```\n";
+  int checked = 0;
+  for (size_t at = 0; (at = text.find(kBegin, at)) != std::string::npos;) {
+    at += kBegin.size();
+    size_t end = text.find(kEnd, at);
+    ASSERT_NE(end, std::string::npos);
+    SourceFile source{"spec.tile", text.substr(at, end - at)};
+    at = end;
+    if (source.text.find("@tile_op") == std::string::npos) continue;
+    auto library = OperatorLibrary::load({&source, 1});
+    EXPECT_TRUE(library.ok()) << library.status();
+    auto canonical = lang::format(source);
+    ASSERT_TRUE(canonical.ok()) << canonical.status();
+    EXPECT_EQ(*canonical, source.text);
+    ++checked;
+  }
+  EXPECT_GE(checked, 1);
 }
 
 } // namespace

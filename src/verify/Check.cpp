@@ -111,7 +111,9 @@ Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibr
   TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, inputs, problem.attributes));
   TG_ASSIGN_OR_RETURN(auto upstream, makeUpstream(results, problem.seed));
   if (presentOnly(upstream).empty()) return OkStatus();
-  Status status = checkGradient(reference, problem.op, inputs, problem.attributes, upstream);
+  FiniteDifferenceOptions options;
+  for (const ProblemInput& input : problem.inputs) options.names.push_back(input.name);
+  Status status = checkGradient(reference, problem.op, inputs, problem.attributes, upstream, options);
   return status.ok() ? status : addContext(status, toString(problem));
 }
 

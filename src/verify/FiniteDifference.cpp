@@ -63,8 +63,8 @@ Status checkDirection(Objective& f, size_t input, const std::vector<double>& bas
   TG_ASSIGN_OR_RETURN(Derivative numeric, differentiate(f, input, base, direction, step));
   double tolerance = numeric.tolerance + 1e-11 * std::fabs(numeric.value);
   if (std::fabs(analytic - numeric.value) <= tolerance) return OkStatus();
-  return failed("{}: the derivative of input {} {} is {:.12g} but differences give {:.12g} within {:.3g}", f.op.text(),
-                input, where, analytic, numeric.value, tolerance);
+  return failed("gradient of {} is {:.12g} but differences give {:.12g} within {:.3g}", where, analytic, numeric.value,
+                tolerance);
 }
 
 } // namespace
@@ -89,6 +89,7 @@ Status checkGradient(const OperationUnderTest& operation, Symbol op, std::span<c
   for (size_t k = 0; k < inputs.size(); ++k) {
     if (!isPresent(gradients[k])) continue;
     Objective f{operation, op, {inputs.begin(), inputs.end()}, attributes, upstream};
+    std::string name = k < options.names.size() ? std::string(options.names[k].text()) : fmt::format("input {}", k);
     std::vector<double> base = inputs[k].toVector(), gradient = gradients[k].toVector();
     if (base.size() != gradient.size())
       return failed("{}: input {} is {} but its gradient is {}", op.text(), k, toString(inputs[k].type()),
@@ -98,13 +99,13 @@ Status checkGradient(const OperationUnderTest& operation, Symbol op, std::span<c
         std::vector<double> unit(base.size(), 0.0);
         unit[i] = 1;
         double step = options.step * std::max(std::fabs(base[i]), 0.125);
-        TG_RETURN_IF_ERROR(checkDirection(f, k, base, gradient, unit, step, fmt::format("at element {}", i)));
+        TG_RETURN_IF_ERROR(checkDirection(f, k, base, gradient, unit, step, fmt::format("{} at element {}", name, i)));
       }
     for (int d = 0; d < options.randomDirections && !base.empty(); ++d) {
       std::vector<double> direction(base.size());
       for (size_t i = 0; i < base.size(); ++i) direction[i] = random.normal() * std::max(std::fabs(base[i]), 0.125);
       TG_RETURN_IF_ERROR(checkDirection(f, k, base, gradient, direction, options.step,
-                                        fmt::format("along random direction {} (seed {})", d, options.seed)));
+                                        fmt::format("{} along random direction {} (seed {})", name, d, options.seed)));
     }
   }
   return OkStatus();

@@ -11,6 +11,7 @@ struct FiniteDifferenceOptions {
   int64_t elementLimit = 24; // inputs of at most as many elements are checked element by element
   int randomDirections = 3;  // along which larger inputs (all inputs) are checked too
   uint64_t seed = 1;
+  std::vector<Symbol> names; // of the inputs, for messages; empty: their numbers
 };
 
 /// Inputs and upstream in f64 (integers and bools as they are), away from kinks. Fails: the first derivative that is

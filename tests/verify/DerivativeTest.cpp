@@ -51,7 +51,7 @@ TEST(FiniteDifference, SeesAWrongGradient) {
   std::vector<HostArray> upstream = {HostArray::fromValues(DType::F64, {3}, std::vector<double>{1, 1, 1})};
   Status status = checkGradient(wrong, "exp", inputs, {}, upstream);
   EXPECT_THAT(std::string(message(status)),
-              testing::HasSubstr("exp: the derivative of input 0 at element 1 is 2.71828454"));
+              testing::HasSubstr("gradient of input 0 at element 1 is 2.71828454"));
 }
 
 } // namespace

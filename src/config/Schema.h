@@ -93,6 +93,8 @@ public:
 
   /// Every key with its value, as TOML that load() accepts; absent optionals are left out.
   std::string toToml() const;
+  /// The same values one by one, by "section.key" in the order of declaration; without those of `tables`.
+  std::vector<std::pair<std::string, std::string>> values() const;
   /// The reference page: Markdown, one table a section.
   std::string reference() const;
 

@@ -11,6 +11,7 @@
 #include "train/Interrupt.h"
 #include "train/LearningRate.h"
 #include "train/Metrics.h"
+#include "train/ResumedConfig.h"
 #include "train/TrainStep.h"
 #include <chrono>
 #include <cstdlib>
@@ -72,6 +73,8 @@ private:
     std::fflush(out_);
   }
   Status requireSameText() const;
+  Status requireSameModel();
+  std::string latest() const; // its latest checkpoint
   Status restore();
   void printDerived();
   void printPlan();
@@ -89,6 +92,7 @@ private:
   std::FILE* out_;
   bool colour_;
   std::optional<FileLock> lock_; // of the folder, as long as the run lasts
+  std::string dtypeBefore_;      // of the checkpoint that it goes on from
   std::optional<Dataset> data_;
   std::optional<DataOrder> order_;
   std::unique_ptr<Session> session_;
@@ -107,7 +111,10 @@ Status Run::start(bool resume) {
     return failed("{}: another process is training this run; wait for it or stop it", folder_.path);
   TG_RETURN_IF_ERROR(lock.status());
   lock_.emplace(std::move(*lock));
-  if (resume) TG_RETURN_IF_ERROR(requireSameText());
+  if (resume) {
+    TG_RETURN_IF_ERROR(requireSameText());
+    TG_RETURN_IF_ERROR(requireSameModel());
+  }
   TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_, resume));
   TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
@@ -140,8 +147,22 @@ Status Run::requireSameText() const {
                 folder_.path, before.data.path, config_.data.path);
 }
 
+/// The checkpoint has the configuration that the run began with; config.toml may have been edited since.
+Status Run::requireSameModel() {
+  RunConfig before;
+  RunSchema schema(before);
+  StatusOr<config::Document> document = config::readDocument(latest() + "/config.toml");
+  if (!document.ok() || !schema->load(*document).ok()) return OkStatus(); // restore() has the better message
+  dtypeBefore_ = before.training.dtype;
+  return addContext(checkResumedConfig(before, config_), "--resume " + folder_.path);
+}
+
+std::string Run::latest() const {
+  return checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
+}
+
 Status Run::restore() {
-  std::string place = checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
+  std::string place = latest();
   TG_ASSIGN_OR_RETURN(Checkpoint c, loadCheckpoint(place));
   if (c.step > config_.training.steps)
     return failed("--resume: {} has done {} steps, more than training.steps={}; raise it, or train anew with --new",
@@ -157,7 +178,8 @@ Status Run::restore() {
     return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size "
                   "it began with",
                   place, c.samples, c.step, batch());
-  if (std::string now = arithmeticOf(session_->target(), config_); c.target != now)
+  std::string now = arithmeticOf(session_->target(), config_);
+  if (c.target != now && config_.training.dtype == dtypeBefore_) // else it has been said
     logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit",
                place, c.target, now);
   done_ = savedAt_ = c.step;

@@ -126,6 +126,11 @@ TEST_F(Resume, RefusesWhatTheRunCannotBecome) {
   Finished second = runTegula({"train", "--resume", folder_.path("run")});
   EXPECT_EQ(second.exitCode, 1);
   EXPECT_THAT(second.output, HasSubstr("another process is training this run"));
+  ASSERT_TRUE(makeFolders(folder_.path("odd/lock")).ok()); // a lock that cannot be opened, as in a read-only folder
+  EXPECT_THAT(
+      runTegula({"train", "--data", folder_.path("text.txt"), "--set", "job.dump_folder=" + folder_.path("odd")})
+          .output,
+      testing::AllOf(HasSubstr("odd/lock: Is a directory"), testing::Not(HasSubstr("another process"))));
   running.send(SIGINT);
   ASSERT_EQ(running.wait().exitCode, 0);
   std::string config = orEmpty(readFile(folder_.path("run") + "/config.toml"));

@@ -1,6 +1,7 @@
 // The keys of a run.
 #include "train/RunConfig.h"
 
+#include "base/Log.h"
 #include <cstdlib>
 
 namespace tegula {
@@ -116,6 +117,18 @@ SessionOptions RunConfig::sessionOptions() const {
   o.precision.compute = training.dtype == "bf16" ? DType::BF16 : DType::F32;
   o.fallback = hardware.fallback == "host" ? SessionOptions::Fallback::Host : SessionOptions::Fallback::Error;
   return o;
+}
+
+LearningRate RunConfig::learningRate() const {
+  return {optimizer.learningRate, schedule.minimumFactor, schedule.warmupSteps, training.steps, schedule.decayType};
+}
+
+void RunConfig::logDoubts() const {
+  if (!learningRate().reachesPeak())
+    logWarning(
+        "lr_scheduler.warmup_steps={} is no less than training.steps={}: optimizer.lr={} is never reached; lower "
+        "lr_scheduler.warmup_steps",
+        schedule.warmupSteps, training.steps, optimizer.learningRate);
 }
 
 Status applyEnvironment(RunConfig& c) {

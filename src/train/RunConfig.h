@@ -9,6 +9,7 @@
 
 #include "config/Schema.h"
 #include "models/Gpt.h"
+#include "train/LearningRate.h"
 #include <string>
 
 namespace tegula {
@@ -65,6 +66,9 @@ struct RunConfig {
   /// The model for a tokenizer of `tokens` symbols. Fails: model.vocab_size below that.
   StatusOr<GptConfig> modelConfig(int64_t tokens) const;
   SessionOptions sessionOptions() const;
+  LearningRate learningRate() const;
+  /// Logs a warning for what is legal and hardly meant: a warm-up that is not over when the run is.
+  void logDoubts() const;
 };
 
 /// The schema of a RunConfig; the config must outlive it.

@@ -35,11 +35,6 @@ OptimizerOptions optimizerOptions(const RunConfig& c) {
   return o;
 }
 
-LearningRate learningRate(const RunConfig& c) {
-  return {c.optimizer.learningRate, c.schedule.minimumFactor, c.schedule.warmupSteps, c.training.steps,
-          c.schedule.decayType};
-}
-
 /// What decides the bits of a step on one kind of processor: the target and, in bf16, how products are summed, which a
 /// measurement decides.
 std::string arithmeticOf(const Target& t, const RunConfig& c) {
@@ -119,7 +114,8 @@ Status Run::start(bool resume) {
   TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
   order_.emplace(static_cast<uint64_t>(config_.training.seed), data_->train.size(), sequence());
-  rate_ = learningRate(config_);
+  rate_ = config_.learningRate();
+  config_.logDoubts();
   TG_ASSIGN_OR_RETURN(session_, Session::create(config_.sessionOptions()));
   model_ = std::make_unique<Gpt>(modelConfig);
   if (resume) {
@@ -198,9 +194,7 @@ void Run::printDerived() {
       (order_->windowsPerEpoch() + batch() - 1) / batch());
   say("step: {} sequences x {} tokens = {} tokens", batch(), sequence(), batch() * sequence());
   say("optimizer: AdamW, {}", step_->decayRule());
-  say("lr: {} after {} warm-up steps, then {} to {} at step {}", config_.optimizer.learningRate, rate_.warmupSteps,
-      rate_.decayType, rate_.decayType == "constant" ? rate_.peak : rate_.peak * rate_.minimumFactor,
-      config_.training.steps);
+  say("lr: {}", rate_.text());
   say("hardware: device {}, target {}, compute {}", config_.hardware.device, session_->target().name,
       config_.training.dtype);
   DType compute = config_.training.dtype == "bf16" ? DType::BF16 : DType::F32;

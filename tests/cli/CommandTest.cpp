@@ -66,6 +66,11 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   EXPECT_THAT(refused("model.dim=30"), HasSubstr("good.toml: [model] dim 30 is not a multiple of n_heads 4"));
   EXPECT_THAT(refused("data.path=none.txt"), HasSubstr("[data] path: none.txt: no such file or folder"));
   EXPECT_THAT(refused("hardware.target=x86-64-v5"), HasSubstr("[hardware] target: "));
+  EXPECT_THAT(
+      runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=100"}).output,
+      HasSubstr("lr_scheduler.warmup_steps=100 is no less than training.steps=100: optimizer.lr=0.001 is never"));
+  EXPECT_THAT(runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=101"}).output,
+              testing::Not(HasSubstr("warning")));
   EXPECT_THAT(runTegula({"config", "check", f.path("good.toml")}, {"TEGULA_THREADS=abc"}).output,
               HasSubstr("TEGULA_THREADS=abc: found a string, expected an integer"));
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));

@@ -13,8 +13,10 @@
 #include "train/Metrics.h"
 #include "train/ResumedConfig.h"
 #include "train/TrainStep.h"
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 namespace tegula {
@@ -64,9 +66,9 @@ public:
 
 private:
   template <typename... A> void say(fmt::format_string<A...> text, A&&... args) {
-    fmt::print(out_, "{}\n", fmt::format(text, std::forward<A>(args)...));
-    std::fflush(out_);
+    sayLine(fmt::format(text, std::forward<A>(args)...) + "\n");
   }
+  void sayLine(const std::string& line);
   Status requireSameText() const;
   Status requireSameModel();
   std::string latest() const; // its latest checkpoint
@@ -97,7 +99,17 @@ private:
   double peakFlops_ = 0;
   int64_t done_ = 0, savedAt_ = -1, skipped_ = 0, skippedInARow_ = 0;
   bool planPrinted_ = false;
+  bool outputFailed_ = false, outputClosed_ = false; // `out_` cannot be written; nobody reads it any more
 };
+
+void Run::sayLine(const std::string& line) {
+  bool written = std::fwrite(line.data(), 1, line.size(), out_) == line.size() && std::fflush(out_) == 0;
+  int error = errno;
+  if (written || std::exchange(outputFailed_, true)) return;
+  outputClosed_ = error == EPIPE;
+  logWarning("train: cannot write standard output: {}; {}", std::strerror(error),
+             outputClosed_ ? "stopping after this step and saving" : "going on, every step is in " + folder_.log());
+}
 
 Status Run::start(bool resume) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));

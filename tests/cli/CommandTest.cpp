@@ -76,6 +76,40 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
 }
 
+/// A command whose standard output goes to a full disk, by a shell.
+Finished runOnFullDisk(const std::string& arguments) {
+  std::FILE* pipe = ::popen((TEGULA_EXECUTABLE " " + arguments + " 2>&1 >/dev/full").c_str(), "r");
+  Finished f;
+  char buffer[4096];
+  while (size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) f.output.append(buffer, n);
+  int status = ::pclose(pipe);
+  if (WIFEXITED(status)) f.exitCode = WEXITSTATUS(status);
+  return f;
+}
+
+TEST(Command, OutputThatCannotBeWrittenIsAFailure) {
+  TemporaryFolder f;
+  f.write("x.txt", std::string(500, 'x'));
+  f.write("x.toml", "[data]\npath = \"" + f.path("x.txt") + "\"\n");
+  for (const std::string& command :
+       {std::string("--help"), std::string("config reference"), std::string("cache"), std::string("op check relu"),
+        std::string("op show relu"), std::string("op bench \"relu x=5 f32\" --rounds 1"), std::string("devices null"),
+        "config check " + f.path("x.toml"), "data prepare " + f.path("x.txt") + " " + f.path("prepared")}) {
+    Finished r = runOnFullDisk(command);
+    EXPECT_EQ(r.exitCode, 1) << command;
+    EXPECT_THAT(r.output, HasSubstr("tegula: cannot write standard output")) << command;
+  }
+  std::string run = "train --data " + f.path("x.txt") + " --set job.dump_folder=" + f.path("run");
+  for (const char* set :
+       {"model.dim=32", "model.n_layers=1", "training.steps=2", "training.local_batch_size=2", "training.seq_len=8"})
+    run += std::string(" --set ") + set;
+  Finished trained = runOnFullDisk(run);
+  EXPECT_EQ(trained.exitCode, 1) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("going on, every step is in " + f.path("run") + "/log.jsonl"));
+  EXPECT_TRUE(fileExists(f.path("run/checkpoints/step-2/manifest.json")));
+  EXPECT_EQ(runOnFullDisk("generate " + f.path("run") + " --tokens 2").exitCode, 1);
+}
+
 TEST(Command, OpCheckSeesAWrongGradient) {
   TemporaryFolder f;
   f.write("mine.tile",

@@ -304,7 +304,7 @@ Status Run::loop() {
   if (done_ >= end)
     say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_,
         config_.training.steps);
-  while (done_ < end && !interrupt.requested()) {
+  while (done_ < end && !interrupt.requested() && !outputClosed_) {
     TG_RETURN_IF_ERROR(oneStep());
     bool last = done_ == config_.training.steps;
     if (config_.validation.enable && (last || done_ % config_.validation.frequency == 0))

@@ -95,6 +95,28 @@ TEST_F(Resume, AfterCtrlCThatSaves) {
   expectSameRun("whole", "interrupted");
 }
 
+TEST_F(Resume, AfterATerminalThatClosed) {
+  Process interrupted(newRun("interrupted"));
+  ASSERT_TRUE(interrupted.waitFor("step: 13"));
+  interrupted.send(SIGHUP);
+  interrupted.send(SIGHUP); // from the kernel and from the shell
+  Finished stopped = interrupted.wait();
+  EXPECT_EQ(stopped.exitCode, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("go on with: tegula train --resume"));
+}
+
+TEST_F(Resume, AfterAReaderThatLeft) {
+  runThrough("whole");
+  Process unread(newRun("unread"));
+  ASSERT_TRUE(unread.waitFor("step: 13"));
+  unread.closeOutput();
+  EXPECT_EQ(unread.wait().exitCode, 1);
+  Finished resumed = runTegula({"train", "--resume", folder_.path("unread")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, testing::ContainsRegex("resumed from .*/step-1[3-9]"));
+  expectSameRun("whole", "unread");
+}
+
 TEST_F(Resume, StopAtThenGoOn) {
   runThrough("whole");
   std::vector<std::string> arguments = newRun("stopped");

@@ -23,6 +23,7 @@ struct RunConfig {
     std::string path;
     std::string tokenizer = "byte";
     double validationFraction = 0.1;
+    bool tokenizerGiven = false, fractionGiven = false; // in a file or on the command line
   } data;
   struct {
     int64_t layers = 4, heads = 4, width = 256, hidden = 0, vocabulary = 0;

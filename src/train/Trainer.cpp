@@ -44,23 +44,14 @@ std::string arithmeticOf(const Target& t, const RunConfig& c) {
   return fmt::format("{} ({})", t.name, t.bf16DotIsFast() ? "bf16 dot instruction" : "f32 products");
 }
 
-/// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
-/// that resumes finds them there.
-StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder, bool resume) {
-  if (isPreparedDataset(c.data.path)) return Dataset::open(c.data.path);
-  if (!resume || !isPreparedDataset(folder.data()))
-    TG_RETURN_IF_ERROR(
-        prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
-  return Dataset::open(folder.data());
-}
-
 class Run {
 public:
   Run(RunConfig config, RunFolder folder, std::optional<int64_t> stopAt, std::FILE* out)
       : config_(std::move(config)), folder_(std::move(folder)), stopAt_(stopAt), out_(out),
         colour_(::isatty(::fileno(out)) && !std::getenv("NO_COLOR")) {}
 
-  Status start(bool resume);
+  /// `text` is what a new run is trained on, unless [data] path is a prepared folder.
+  Status start(bool resume, std::optional<TextDocuments> text);
   bool holdsFolder() const { return lock_.has_value(); }
   Status loop();
 
@@ -69,6 +60,7 @@ private:
     sayLine(fmt::format(text, std::forward<A>(args)...) + "\n");
   }
   void sayLine(const std::string& line);
+  StatusOr<Dataset> openData(std::optional<TextDocuments> text);
   Status requireSameText() const;
   Status requireSameModel();
   std::string latest() const; // its latest checkpoint
@@ -111,7 +103,27 @@ void Run::sayLine(const std::string& line) {
              outputClosed_ ? "stopping after this step and saving" : "going on, every step is in " + folder_.log());
 }
 
-Status Run::start(bool resume) {
+/// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
+/// that resumes finds them there.
+StatusOr<Dataset> Run::openData(std::optional<TextDocuments> text) {
+  const std::string& path = config_.data.path;
+  if (isPreparedDataset(path)) {
+    TG_ASSIGN_OR_RETURN(Dataset prepared, Dataset::open(path));
+    TG_RETURN_IF_ERROR(takePrepared(prepared, config_));
+    return prepared;
+  }
+  if (text || !isPreparedDataset(folder_.data())) {
+    if (!text) {
+      TG_ASSIGN_OR_RETURN(text, readTextDocuments(path));
+    }
+    if (isFolder(path)) say("data: {}", text->filesText());
+    PrepareOptions options{config_.data.tokenizer, config_.data.validationFraction};
+    TG_RETURN_IF_ERROR(addContext(prepareDataset(*text, folder_.data(), options).status(), path));
+  }
+  return Dataset::open(folder_.data());
+}
+
+Status Run::start(bool resume, std::optional<TextDocuments> text) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));
   StatusOr<FileLock> lock = FileLock::tryAcquire(folder_.path + "/lock");
   if (!lock.ok() && lock.status().code() == absl::StatusCode::kFailedPrecondition)
@@ -122,8 +134,8 @@ Status Run::start(bool resume) {
     TG_RETURN_IF_ERROR(requireSameText());
     TG_RETURN_IF_ERROR(requireSameModel());
   }
-  TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_, resume));
-  TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
+  TG_ASSIGN_OR_RETURN(data_, openData(std::move(text)));
+  TG_RETURN_IF_ERROR(checkDataLength(*data_, config_));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
   order_.emplace(static_cast<uint64_t>(config_.training.seed), data_->train.size(), sequence());
   rate_ = config_.learningRate();
@@ -328,11 +340,15 @@ Status Run::loop() {
 Status train(const TrainRequest& request, std::FILE* out) {
   RunConfig config;
   TG_RETURN_IF_ERROR(resolveConfig(request, config));
+  std::optional<TextDocuments> text; // read before a folder is made or its number is taken
+  if (!request.resume && !isPreparedDataset(config.data.path)) {
+    TG_ASSIGN_OR_RETURN(text, readTextDocuments(config.data.path));
+  }
   TG_ASSIGN_OR_RETURN(RunFolder folder, chooseRunFolder(request, config));
   std::string path = folder.path;
   bool isNew = !fileExists(path) && !isFolder(path);
   Run run(std::move(config), std::move(folder), request.stopAt, out);
-  if (Status started = run.start(request.resume); !started.ok()) {
+  if (Status started = run.start(request.resume, std::move(text)); !started.ok()) {
     // Nothing was trained: leave no empty run behind. Without the lock the folder is another process's.
     if (isNew && run.holdsFolder()) (void)removeAll(path);
     return started;

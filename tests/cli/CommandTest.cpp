@@ -2,6 +2,7 @@
 #include "../data/TemporaryFolder.h"
 #include "Process.h"
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 using namespace tegula;
 using testing::AllOf;
@@ -147,6 +148,9 @@ TEST(Command, TrainingRefusesTextsInWords) {
   EXPECT_THAT(train("short.txt"), HasSubstr("one validation batch needs local_batch_size 16 x seq_len 64 + 1 = 1025"));
   EXPECT_THAT(train("latin.txt"), HasSubstr("offset 3 is not UTF-8"));
   EXPECT_THAT(train("missing.txt"), HasSubstr("no such file or folder"));
+  ASSERT_EQ(::mkfifo(f.path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(train("pipe"), HasSubstr("pipe: is a pipe; give a file or a folder"));
+  EXPECT_FALSE(isFolder(f.path("run")));
   EXPECT_THAT(runTegula({"train"}).output, HasSubstr("give --data FILE or a config file"));
   EXPECT_THAT(runTegula({"train", f.path("short.txt")}).output,
               HasSubstr("is a text to train on: tegula train --data"));
@@ -205,9 +209,75 @@ TEST(Command, DataPrepareReports) {
   f.write("texts/c.png", "no");
   Finished r = runTegula({"data", "prepare", f.path("texts"), f.path("out"), "--tokenizer", "char"});
   EXPECT_EQ(r.exitCode, 0);
-  EXPECT_THAT(
-      r.output,
-      HasSubstr("2 documents (1 files left out), 999 bytes, 900 training and 100 validation tokens, vocabulary 3"));
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("data: 2 files read, 1 left out (.png)\n"),
+                    HasSubstr("2 documents, 999 bytes, 900 training and 100 validation tokens, vocabulary 3")));
+}
+
+/// Settings of a run that takes a moment, as `--set` of each.
+std::vector<std::string> tiny(std::vector<std::string> arguments) {
+  for (const char* set : {"model.dim=32", "model.n_layers=1", "training.steps=2", "training.local_batch_size=2",
+                          "training.seq_len=8", "lr_scheduler.warmup_steps=1"})
+    arguments.insert(arguments.end(), {"--set", set});
+  return arguments;
+}
+
+TEST(Command, TrainSaysWhatOfAFolderWasReadAndWhatWasKept) {
+  TemporaryFolder f;
+  f.write("texts/a.txt", std::string(500, 'a'));
+  f.write("texts/b.py", "no");
+  std::string folder = "job.dump_folder=" + f.path("run");
+  Finished r =
+      runTegula(tiny({"train", "--data", f.path("texts"), "--set", folder, "--set", "checkpoint.enable=false"}));
+  EXPECT_EQ(r.exitCode, 0);
+  EXPECT_THAT(r.output, AllOf(HasSubstr("data: 1 file read, 1 left out (.py)\n"),
+                              HasSubstr("done: 2 steps; checkpoint.enable is false, so no checkpoint was kept"),
+                              testing::Not(HasSubstr("tegula generate"))));
+  r = runTegula(tiny({"train", "--data", f.path("texts/a.txt"), "--set", folder}));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("done: 2 steps; sample from it with"), testing::Not(HasSubstr("files read"))));
+  EXPECT_THAT(runTegula({"train", "--resume", f.path("run"), "--set", "training.steps=9", "--stop-at", "1"}).output,
+              HasSubstr("nothing to do: 2 steps are done, no less than --stop-at 1; raise it, or leave it out"));
+}
+
+TEST(Command, APreparedFolderKeepsWhatItWasMadeWith) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(400, 'a') + std::string(100, 'b'));
+  std::string data = f.path("prepared"), folder = "job.dump_folder=" + f.path("run");
+  ASSERT_EQ(
+      runTegula({"data", "prepare", f.path("a.txt"), data, "--tokenizer", "char", "--validation", "0.2"}).exitCode, 0);
+  for (std::vector<std::string> command : {std::vector<std::string>{"train"}, {"config", "check"}}) {
+    f.write("run.toml", "[data]\npath = \"" + data + "\"\n");
+    if (command[0] == "config") command.push_back(f.path("run.toml"));
+    command.insert(command.end(), {"--data", data, "--set", folder});
+    auto with = [&](const std::string& set) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--set", set});
+      Finished r = runTegula(tiny(arguments));
+      EXPECT_EQ(r.exitCode, 1) << r.output;
+      return r.output;
+    };
+    EXPECT_THAT(with("data.tokenizer=byte"), HasSubstr("was prepared with char; leave data.tokenizer out"));
+    EXPECT_THAT(with("data.validation_fraction=0.1"),
+                HasSubstr("was prepared with 0.2; leave data.validation_fraction out"));
+    EXPECT_FALSE(isFolder(f.path("run")));
+  }
+  EXPECT_THAT(runTegula(tiny({"config", "check", f.path("run.toml")})).output,
+              AllOf(HasSubstr("tokenizer = \"char\""), HasSubstr("validation_fraction = 0.2\n")));
+  ASSERT_EQ(runTegula(tiny({"train", "--data", data, "--set", folder})).exitCode, 0);
+  EXPECT_THAT(*readFile(f.path("run/config.toml")),
+              AllOf(HasSubstr("tokenizer = \"char\""), HasSubstr("validation_fraction = 0.2\n")));
+  EXPECT_EQ(runTegula({"train", "--resume", f.path("run")}).exitCode, 0);
+}
+
+TEST(Command, WithoutValidationAShortTextTrains) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(50, 'a'));
+  std::vector<std::string> arguments =
+      tiny({"train", "--data", f.path("a.txt"), "--set", "job.dump_folder=" + f.path("run")});
+  EXPECT_THAT(runTegula(arguments).output, HasSubstr("or set validation.enable=false"));
+  arguments.insert(arguments.end(), {"--set", "validation.enable=false"});
+  Finished r = runTegula(arguments);
+  EXPECT_EQ(r.exitCode, 0) << r.output;
 }
 
 TEST(Command, OperatorsShowTheirPattern) {

@@ -313,7 +313,9 @@ Status Run::save() {
 Status Run::loop() {
   Interrupt interrupt;
   int64_t end = std::min(config_.training.steps, stopAt_.value_or(config_.training.steps));
-  if (done_ >= end)
+  if (done_ >= end && done_ < config_.training.steps)
+    say("nothing to do: {} steps are done, no less than --stop-at {}; raise it, or leave it out", done_, end);
+  else if (done_ >= end)
     say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_,
         config_.training.steps);
   while (done_ < end && !interrupt.requested() && !outputClosed_) {
@@ -325,7 +327,9 @@ Status Run::loop() {
       TG_RETURN_IF_ERROR(save());
   }
   if (done_ < end && config_.checkpoint.enable) TG_RETURN_IF_ERROR(save());
-  if (done_ == config_.training.steps)
+  if (done_ == config_.training.steps && savedAt_ != done_)
+    say("done: {} steps; checkpoint.enable is false, so no checkpoint was kept to sample from or go on with", done_);
+  else if (done_ == config_.training.steps)
     say("done: {} steps; sample from it with: tegula generate {} --prompt TEXT", done_, folder_.path);
   else if (config_.checkpoint.enable)
     say("stopped after step {} of {}; go on with: tegula train --resume {}", done_, config_.training.steps,

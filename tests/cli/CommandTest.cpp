@@ -306,8 +306,12 @@ TEST(Command, CacheIsShownAndEmptied) {
   std::vector<std::string> environment{"TEGULA_CACHE=" + f.path("cache")};
   EXPECT_EQ(runTegula({"op", "check", "softmax x=3,5 f32"}, environment).exitCode, 0);
   EXPECT_THAT(runTegula({"cache"}, environment).output, testing::Not(HasSubstr(" 0 images")));
+  for (const char* mine : {"cache/x.image", "cache/disk.image.tmp-1-1", "cache/0123456789abcdef.image"})
+    f.write(mine, "mine");
   EXPECT_THAT(runTegula({"cache", "--clear"}, environment).output, HasSubstr("removed"));
   EXPECT_THAT(runTegula({"cache"}, environment).output, HasSubstr(" 0 images"));
+  for (const char* mine : {"cache/x.image", "cache/disk.image.tmp-1-1", "cache/0123456789abcdef.image"})
+    EXPECT_TRUE(fileExists(f.path(mine))) << mine;
 }
 
 } // namespace

@@ -269,6 +269,23 @@ TEST(Command, APreparedFolderKeepsWhatItWasMadeWith) {
   EXPECT_EQ(runTegula({"train", "--resume", f.path("run")}).exitCode, 0);
 }
 
+TEST(Command, GenerateChecksItsPromptFirst) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(300, 'a') + std::string(300, 'b')); // without a line break
+  ASSERT_EQ(runTegula(tiny({"train", "--data", f.path("a.txt"), "--set", "job.dump_folder=" + f.path("run"), "--set",
+                            "data.tokenizer=char"}))
+                .exitCode,
+            0);
+  Finished r = runTegula({"generate", f.path("run"), "--tokens", "3"});
+  EXPECT_EQ(r.exitCode, 0) << r.output;
+  EXPECT_THAT(r.output, testing::MatchesRegex("a[ab]{3}\n"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", "zzz"}).output,
+              testing::StartsWith("tegula: --prompt: 'z' at offset 0 is not among the 2 characters"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", "a\n"}).output, HasSubstr("'\\n' at offset 1"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", ""}).output,
+              testing::StartsWith("tegula: --prompt: is empty"));
+}
+
 TEST(Command, WithoutValidationAShortTextTrains) {
   TemporaryFolder f;
   f.write("a.txt", std::string(50, 'a'));

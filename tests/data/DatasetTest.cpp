@@ -20,6 +20,8 @@ TEST(Tokenizer, CharactersAreSortedCodePoints) {
   EXPECT_THAT(*t.encode("ab €é"), ElementsAre(1, 2, 0, 4, 3));
   EXPECT_EQ(t.decode(*t.encode("b€é a")), "b€é a");
   EXPECT_THAT(text(t.encode("abx").status()), HasSubstr("'x' at offset 2 is not among the 5 characters"));
+  EXPECT_THAT(text(t.encode("\n").status()), HasSubstr("'\\n' at offset 0"));
+  EXPECT_THAT(text(t.encode("\x1b[31m").status()), HasSubstr("'\\x1b' at offset 0"));
 }
 
 TEST(Tokenizer, BytesTakeAnything) {

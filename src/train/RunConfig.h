@@ -4,7 +4,7 @@
 //   RunConfig config;
 //   RunSchema schema(config);
 //   TG_RETURN_IF_ERROR(schema->load(document));
-//   TG_RETURN_IF_ERROR(config.check());
+//   TG_RETURN_IF_ERROR(schema.check(document.name));
 #pragma once
 
 #include "config/Schema.h"
@@ -62,8 +62,6 @@ struct RunConfig {
     int64_t threads = 0;
   } hardware;
 
-  /// What no single key's range says: data given, heads dividing the width.
-  Status check() const;
   /// The model for a tokenizer of `tokens` symbols. Fails: model.vocab_size below that.
   StatusOr<GptConfig> modelConfig(int64_t tokens) const;
   SessionOptions sessionOptions() const;
@@ -77,8 +75,12 @@ class RunSchema {
 public:
   explicit RunSchema(RunConfig&);
   config::Schema* operator->() { return &schema_; }
+  /// What no single key's range says: data given, heads dividing the width. Messages begin with the lines of the keys
+  /// or, where there are none, with `file`.
+  Status check(std::string_view file);
 
 private:
+  const RunConfig& config_;
   config::Schema schema_;
 };
 

@@ -84,8 +84,7 @@ Status resolveConfig(const TrainRequest& request, RunConfig& config) {
   config.data.tokenizerGiven = schema->section("data").given("tokenizer");
   config.data.fractionGiven = schema->section("data").given("validation_fraction");
   collect(applyEnvironment(config));
-  std::string file = configPathOf(request);
-  if (errors.empty()) collect(file.empty() ? config.check() : addContext(config.check(), file));
+  if (errors.empty()) collect(schema.check(configPathOf(request)));
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
 }
 

@@ -64,7 +64,18 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
     EXPECT_EQ(r.exitCode, 1);
     return r.output;
   };
-  EXPECT_THAT(refused("model.dim=30"), HasSubstr("good.toml: [model] dim 30 is not a multiple of n_heads 4"));
+  EXPECT_THAT(refused("model.dim=30"), HasSubstr("--set model.dim=30: [model] dim 30 is not a multiple of n_heads 4"));
+  f.write("odd.toml", "[data]\npath = \"x.txt\"\n[model]\nn_heads = 3\ndim = 33\n");
+  EXPECT_THAT(runTegula({"config", "check", f.path("odd.toml"), "--set", "model.n_heads=2"}).output,
+              HasSubstr("odd.toml:5, --set model.n_heads=2: [model] dim 33 is not a multiple of n_heads 2"));
+  EXPECT_THAT(refused("steps=4"),
+              HasSubstr("--set steps=4: the key 'steps' belongs to [training]; write training.steps=4"));
+  EXPECT_THAT(refused("stpes=4"), HasSubstr("--set stpes=4: found no section, expected section.key=value"));
+  EXPECT_THAT(refused("training.log_freq=3"), HasSubstr("unknown key 'log_freq'; it belongs to [metrics]"));
+  EXPECT_THAT(refused("training.enable=true"), HasSubstr("it belongs to [checkpoint] or [validation]"));
+  EXPECT_THAT(refused("training.batch_size=3"), HasSubstr("did you mean 'local_batch_size'?"));
+  EXPECT_THAT(refused("training.max_steps=3"), HasSubstr("did you mean 'steps'?"));
+  EXPECT_THAT(refused("lr_scheduler.warmup=3"), HasSubstr("did you mean 'warmup_steps'?"));
   EXPECT_THAT(refused("data.path=none.txt"), HasSubstr("[data] path: none.txt: no such file or folder"));
   EXPECT_THAT(refused("hardware.target=x86-64-v5"), HasSubstr("[hardware] target: "));
   EXPECT_THAT(

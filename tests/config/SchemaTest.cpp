@@ -115,6 +115,23 @@ TEST(Schema, OverridesByName) {
   EXPECT_THAT(text(o.schema.set("training.steps=1\nlr=3")), HasSubstr("expected an integer"));
 }
 
+TEST(Schema, AKeyInTheWrongSectionNamesItsOwn) {
+  Options o;
+  EXPECT_THAT(text(o.load("[hardware]\nsteps = 9\n")),
+              HasSubstr("run.toml:2: [hardware] unknown key 'steps'; it belongs to [training]"));
+  EXPECT_THAT(text(o.schema.set("hardware.lr=9")), HasSubstr("unknown key 'lr'; it belongs to [training]"));
+  EXPECT_THAT(text(o.load("[training]\nmax_steps = 9\n")), HasSubstr("did you mean 'steps'?"));
+}
+
+TEST(Schema, RemembersWhereAKeyWasGiven) {
+  Options o;
+  ASSERT_TRUE(o.load("[training]\nsteps = 9\n").ok());
+  EXPECT_EQ(o.schema.section("training").placeOf("steps"), "run.toml:2");
+  EXPECT_EQ(o.schema.section("training").placeOf("lr"), "");
+  ASSERT_TRUE(o.schema.set("training.steps=8").ok());
+  EXPECT_EQ(o.schema.section("training").placeOf("steps"), "--set training.steps=8");
+}
+
 TEST(Schema, ResolvedFileReadsBackTheSame) {
   Options a;
   ASSERT_TRUE(

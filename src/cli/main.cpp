@@ -4,6 +4,7 @@
 #include "cli/Commands.h"
 
 #include "base/NearestName.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -36,6 +37,26 @@ std::string unknownCommand(const CLI::App& app, int argc, char** argv) {
     at = next;
   }
   return {};
+}
+
+/// What was left over of a command line, in words: CLI11 lists it backwards and knows no nearest name.
+std::string leftOver(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string name;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + command->get_name();
+  }
+  std::vector<std::string> rest = app.remaining(true), known;
+  auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
+  if (option == rest.end()) return fmt::format("{}: unexpected '{}'", name, fmt::join(rest, " "));
+  for (const CLI::Option* o : command->get_options())
+    for (const std::string& longName : o->get_lnames()) known.push_back("--" + longName);
+  std::string asked = option->substr(0, option->find('=')),
+              near = nearestName(asked, std::span<const std::string>(known));
+  return fmt::format("{}: no option '{}'; {}", name, asked,
+                     near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                                  : fmt::format("did you mean {}?", near));
 }
 
 /// Standard error may be closed too; fmt::print would throw.
@@ -78,6 +99,9 @@ int runCommand(int argc, char** argv, int& outputError) {
   } catch (const std::bad_alloc&) {
     printError("there is not enough memory for what was asked");
     return 1;
+  } catch (const CLI::ExtrasError&) {
+    printError(leftOver(app));
+    return kUsage;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kUsage;
   } catch (const std::system_error& e) {

@@ -183,6 +183,29 @@ TEST(Command, NumbersOutOfRangeAreRefusedInWords) {
   EXPECT_THAT(refused({"data", "prepare", "a", "b", "--validation", "0"}),
               HasSubstr("--validation: found '0', expected a number > 0 and <= 0.9"));
   EXPECT_THAT(refused({"train", "--stop-at", "0"}), HasSubstr("--stop-at: found '0'"));
+  EXPECT_THAT(refused({"generate", "run", "--top-k", "99999999999999999999"}),
+              HasSubstr("--top-k: found '99999999999999999999', expected at most 9223372036854775807"));
+  EXPECT_THAT(refused({"generate", "run", "--promt", "x"}),
+              testing::StartsWith("tegula: generate: no option '--promt'; did you mean --prompt?"));
+  EXPECT_THAT(refused({"op", "bench", "relu", "--zz=3"}), HasSubstr("op bench: no option '--zz'; there are --help"));
+  EXPECT_THAT(refused({"config", "check", "a.toml", "b.toml", "c.toml"}),
+              HasSubstr("config check: unexpected 'b.toml c.toml'"));
+}
+
+TEST(Command, OperatorsAreGivenByNameByWordsOrByLines) {
+  Finished r = runTegula({"op", "check", "relu x=3 f32", "gelu x=5 f32"});
+  EXPECT_EQ(r.exitCode, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("ok relu x=3 f32: "), HasSubstr("\nok gelu x=5 f32: ")));
+  EXPECT_THAT(runTegula({"op", "check", "relu", "gelu"}).output, AllOf(HasSubstr("ok relu "), HasSubstr("\nok gelu ")));
+  EXPECT_THAT(runTegula({"op", "check", "relu", "x=3", "f32"}).output, HasSubstr("ok relu x=3 f32: "));
+  EXPECT_THAT(runTegula({"op", "bench", "softmax", "--rounds", "1"}).output,
+              testing::ContainsRegex("softmax x=.*: median .* ms of 1"));
+  for (const char* command : {"check", "bench"}) {
+    r = runTegula({"op", command, "relu x=100000,100000,100000 f32"});
+    EXPECT_EQ(r.exitCode, 1);
+    EXPECT_THAT(r.output, HasSubstr("relu x=100000,100000,100000:f32 f32: there is not enough memory; the inputs alone "
+                                    "take 3725290.30 GiB"));
+  }
 }
 
 TEST(Command, ProblemFilesNameTheirLines) {

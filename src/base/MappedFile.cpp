@@ -9,6 +9,15 @@
 #include <unistd.h>
 
 namespace tegula {
+namespace {
+
+/// systemError(), but FailedPrecondition is what a lock that is held says.
+Status cannot(std::string_view what, const std::string& path, int errorNumber) {
+  Status s = systemError(what, path, errorNumber);
+  return absl::IsNotFound(s) ? s : absl::PermissionDeniedError(s.message());
+}
+
+} // namespace
 
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -31,12 +40,6 @@ StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& 
 
 MappedFile::~MappedFile() {
   if (data_) ::munmap(data_, size_);
-}
-
-/// systemError(), but FailedPrecondition is what a lock that is held says.
-static Status cannot(std::string_view what, const std::string& path, int errorNumber) {
-  Status s = systemError(what, path, errorNumber);
-  return absl::IsNotFound(s) ? s : absl::PermissionDeniedError(s.message());
 }
 
 StatusOr<FileLock> FileLock::lock(const std::string& path, bool wait) {

@@ -12,7 +12,7 @@ namespace tegula::cli {
 namespace {
 
 /// The line, or the @example of an operator that is named alone.
-const std::string& lineOrExample(const std::string& given, const OperatorLibrary& library) {
+std::string lineOrExample(const std::string& given, const OperatorLibrary& library) {
   const OperatorInfo* info = library.find(Symbol(given));
   return info && !info->example.empty() ? info->example : given;
 }
@@ -75,7 +75,7 @@ StatusOr<std::string> timeProblem(Session& session, const Problem& problem, int 
 StatusOr<std::string> checkOperator(const std::string& given) {
 #if TEGULA_REFERENCE
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create({}));
-  const std::string& line = lineOrExample(given, *session->library());
+  std::string line = lineOrExample(given, *session->library());
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
   try {
     TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, sessionOperation(*session), session->library()));
@@ -95,7 +95,7 @@ StatusOr<std::string> benchOperator(const std::string& given, int threads, int r
   SessionOptions options;
   options.threads = threads;
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(options));
-  const std::string& line = lineOrExample(given, *session->library());
+  std::string line = lineOrExample(given, *session->library());
   TG_ASSIGN_OR_RETURN(Problem problem, parseProblem(line, *session->library()));
   try {
     TG_ASSIGN_OR_RETURN(std::string times, timeProblem(*session, problem, rounds));

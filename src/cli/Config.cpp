@@ -23,7 +23,9 @@ void addConfig(CLI::App& app, Outcome& outcome) {
     RunConfig c;
     outcome.status = resolveConfig(*request, c);
     if (outcome.status.ok()) outcome.status = checkSurroundings(c);
-    if (outcome.status.ok()) fmt::print("{}", RunSchema(c)->toToml());
+    if (!outcome.status.ok()) return;
+    fmt::print("{}", RunSchema(c)->toToml());
+    c.logDoubts();
   });
 
   CLI::App* reference =

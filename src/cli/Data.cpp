@@ -1,12 +1,23 @@
 // `tegula data`
 #include "cli/Commands.h"
 
+#include "base/Files.h"
 #include "cli/Ranges.h"
 #include "data/Dataset.h"
 #include "train/Baseline.h"
 
 namespace tegula::cli {
 namespace {
+
+Status prepare(const std::string& path, const std::string& folder, const PrepareOptions& options) {
+  TG_ASSIGN_OR_RETURN(TextDocuments text, readTextDocuments(path));
+  if (isFolder(path)) fmt::print("data: {}\n", text.filesText());
+  StatusOr<PrepareReport> r = prepareDataset(text, folder, options);
+  if (!r.ok()) return addContext(r.status(), path);
+  fmt::print("{}: {} documents, {} bytes, {} training and {} validation tokens, vocabulary {}\n", folder, r->documents,
+             r->bytes, r->trainTokens, r->validationTokens, r->vocabulary);
+  return OkStatus();
+}
 
 void addPrepare(CLI::App& data, Outcome& outcome) {
   struct Options {
@@ -24,14 +35,7 @@ void addPrepare(CLI::App& data, Outcome& outcome) {
   c->add_option("--validation", o->prepare.validationFraction, "How much of the end is held out")
       ->check(number({.above = 0, .max = 0.9}))
       ->capture_default_str();
-  c->callback([=, &outcome] {
-    StatusOr<PrepareReport> r = prepareDataset(o->text, o->folder, o->prepare);
-    outcome.status = r.status();
-    if (r.ok())
-      fmt::print(
-          "{}: {} documents ({} files left out), {} bytes, {} training and {} validation tokens, vocabulary {}\n",
-          o->folder, r->documents, r->skippedFiles, r->bytes, r->trainTokens, r->validationTokens, r->vocabulary);
-  });
+  c->callback([=, &outcome] { outcome.status = prepare(o->text, o->folder, o->prepare); });
 }
 
 void addBaseline(CLI::App& data, Outcome& outcome) {

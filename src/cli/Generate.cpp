@@ -10,7 +10,7 @@ namespace tegula::cli {
 
 void addGenerate(CLI::App& app, Outcome& outcome) {
   struct Options {
-    std::string run, prompt = "\n";
+    std::string run, prompt;
     SamplingOptions sampling;
     SessionOptions session;
   };
@@ -18,8 +18,8 @@ void addGenerate(CLI::App& app, Outcome& outcome) {
   CLI::App* c = app.add_subcommand("generate", "Sample text from a trained model, as it is made.");
   c->footer("example: tegula generate runs/my-1 --prompt \"Once\" --tokens 200 --temperature 0.8");
   c->add_option("run", o->run, "A run folder, or one of its checkpoints")->required();
-  c->add_option("--prompt", o->prompt, "The text to continue; - reads it from standard input")
-      ->default_str("a line break");
+  CLI::Option* prompt = c->add_option("--prompt", o->prompt, "The text to continue; - reads it from standard input");
+  prompt->default_str("a line break if the model knows it");
   c->add_option("--tokens", o->sampling.tokens, "How many tokens to add")->check(wholeNumber(0))->capture_default_str();
   c->add_option("--temperature", o->sampling.temperature, "0 takes the likeliest token")
       ->check(number({.min = 0}))
@@ -39,6 +39,9 @@ void addGenerate(CLI::App& app, Outcome& outcome) {
       outcome.status = sampler.status();
       return;
     }
+    if (prompt->count() == 0) o->prompt = (*sampler)->defaultPrompt();
+    outcome.status = (*sampler)->checkPrompt(o->prompt);
+    if (!outcome.status.ok()) return;
     fmt::print("{}", o->prompt);
     outcome.status = (*sampler)->generate(o->prompt, o->sampling, [](std::string_view piece) {
       std::fwrite(piece.data(), 1, piece.size(), stdout);

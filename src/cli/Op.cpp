@@ -5,6 +5,7 @@
 #include "cli/Ranges.h"
 
 #include "base/Files.h"
+#include <algorithm>
 #include <sstream>
 
 namespace tegula::cli {
@@ -36,6 +37,15 @@ void addShow(CLI::App& op, Outcome& outcome) {
     outcome.status = text.status();
     if (text.ok()) fmt::print("{}{}", *text, text->ends_with('\n') ? "" : "\n");
   });
+}
+
+/// The problems of a command line: words that stand for themselves, being names or whole lines in quotes, or one line
+/// whose words the shell took apart.
+std::vector<std::string> problemsOf(const std::vector<std::string>& words) {
+  bool quoted = std::ranges::any_of(words, [](const std::string& w) { return w.find(' ') != std::string::npos; });
+  bool names = std::ranges::none_of(words, [](const std::string& w) { return w.find('=') != std::string::npos; });
+  if (quoted || names) return words;
+  return {join(words)};
 }
 
 struct ProblemLine {
@@ -75,11 +85,12 @@ void addCheck(CLI::App& op, Outcome& outcome) {
       op.add_subcommand("check", "Compare a compiled operator with the reference evaluator, forward and backward, and\n"
                                  "its gradient with finite differences.");
   c->footer("examples: tegula op check \"softmax x=4,1000 f32\"\n          tegula op check --file problems.txt");
-  c->add_option("problem", o->words, "A name (its @example is used) or a problem line");
+  c->add_option("problem", o->words, "Names (their @examples are used) or problem lines, each in quotes");
   c->add_option("--file", o->file, "A file with one problem a line");
   c->callback([=, &outcome] {
     std::vector<ProblemLine> lines;
-    if (!o->words.empty()) lines.push_back({{}, join(o->words)});
+    if (!o->words.empty())
+      for (std::string& text : problemsOf(o->words)) lines.push_back({{}, std::move(text)});
     if (!o->file.empty()) {
       StatusOr<std::vector<ProblemLine>> more = problemLines(o->file);
       if (!more.ok()) {
@@ -108,7 +119,7 @@ void addBench(CLI::App& op, Outcome& outcome) {
   auto o = std::make_shared<Options>();
   CLI::App* c = op.add_subcommand("bench", "Time a compiled operator.");
   c->footer("example: tegula op bench \"matmul a=1024,1024 b=1024,1024 f32\" --threads 1");
-  c->add_option("problem", o->words, "A problem line")->required();
+  c->add_option("problem", o->words, "A name (its @example is used) or a problem line")->required();
   c->add_option("--threads", o->threads, "0 means every core")->check(wholeNumber(0));
   c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")
       ->check(wholeNumber(1))

@@ -14,7 +14,8 @@ StatusOr<std::string> showOperator(const std::string& line, const std::string& s
 /// `problem` made the graph.
 StatusOr<std::string> patternText(const Graph&, const Problem&);
 
-/// Compares the compiled operator with the reference evaluator, forward and backward; one line of report.
+/// Compares the compiled operator with the reference evaluator, forward and backward; one line of report. `line` is an
+/// operator's name (then its @example is used) or a problem line, here and below.
 StatusOr<std::string> checkOperator(const std::string& line);
 
 /// Median time, rate and bandwidth of the compiled operator; one line.

@@ -4,6 +4,7 @@
 #include "base/ParseNumber.h"
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 namespace tegula::cli {
 
@@ -12,7 +13,10 @@ CLI::Validator wholeNumber(int64_t low) {
   return CLI::Validator(
       [low, expected](std::string& text) {
         std::optional<int64_t> x = parseNumber<int64_t>(text);
-        return x && *x >= low ? std::string() : fmt::format("found '{}', expected {}", text, expected);
+        if (x && *x >= low) return std::string();
+        bool tooLarge = !x && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        if (tooLarge) return fmt::format("found '{}', expected at most {}", text, std::numeric_limits<int64_t>::max());
+        return fmt::format("found '{}', expected {}", text, expected);
       },
       fmt::format(">= {}", low));
 }

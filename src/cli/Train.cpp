@@ -3,6 +3,7 @@
 
 #include "cli/Ranges.h"
 #include "train/Trainer.h"
+#include <csignal>
 
 namespace tegula::cli {
 
@@ -42,6 +43,7 @@ void addTrain(CLI::App& app, Outcome& outcome) {
           invalid("train: nothing to train on; give --data FILE or a config file, see: tegula train --help");
       return;
     }
+    std::signal(SIGPIPE, SIG_IGN); // a reader that leaves must not end the run unsaved
     outcome.status = train(*request, stdout);
   });
 }

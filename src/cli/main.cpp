@@ -4,8 +4,13 @@
 #include "cli/Commands.h"
 
 #include "base/NearestName.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <fmt/ranges.h>
 #include <new>
+#include <system_error>
 
 using namespace tegula;
 
@@ -34,9 +39,42 @@ std::string unknownCommand(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
-} // namespace
+/// What was left over of a command line, in words: CLI11 lists it backwards and knows no nearest name.
+std::string leftOver(const CLI::App& app) {
+  const CLI::App* command = &app;
+  std::string name;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + command->get_name();
+  }
+  std::vector<std::string> rest = app.remaining(true), known;
+  auto option = std::ranges::find_if(rest, [](const std::string& word) { return word.starts_with("-"); });
+  if (option == rest.end()) return fmt::format("{}: unexpected '{}'", name, fmt::join(rest, " "));
+  for (const CLI::Option* o : command->get_options())
+    for (const std::string& longName : o->get_lnames()) known.push_back("--" + longName);
+  std::string asked = option->substr(0, option->find('=')),
+              near = nearestName(asked, std::span<const std::string>(known));
+  return fmt::format("{}: no option '{}'; {}", name, asked,
+                     near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                                  : fmt::format("did you mean {}?", near));
+}
 
-int main(int argc, char** argv) {
+/// Standard error may be closed too; fmt::print would throw.
+void printError(std::string_view text) {
+  std::string line = fmt::format("tegula: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+/// Whether what a command printed has arrived: a file or a pipe may say no only here. `known` is the error number of a
+/// write that failed before, or 0.
+Status flushOutput(int known) {
+  errno = known;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return OkStatus();
+  return failed("cannot write standard output{}", errno ? fmt::format(": {}", std::strerror(errno)) : "");
+}
+
+/// `outputError` is set where a command ended because standard output could not be written.
+int runCommand(int argc, char** argv, int& outputError) {
   CLI::App app("Tegula trains large models; every kernel is compiled from the operator library in this process.",
                "tegula");
   app.set_version_flag("--version", "tegula " TEGULA_VERSION);
@@ -53,21 +91,41 @@ int main(int argc, char** argv) {
   cli::addData(app, outcome);
   cli::addCache(app, outcome);
   if (std::string unknown = unknownCommand(app, argc, argv); !unknown.empty()) {
-    fmt::print(stderr, "tegula: {}\n", unknown);
+    printError(unknown);
     return kUsage;
   }
   try {
     app.parse(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "tegula: there is not enough memory for what was asked\n");
+    printError("there is not enough memory for what was asked");
     return 1;
+  } catch (const CLI::ExtrasError&) {
+    printError(leftOver(app));
+    return kUsage;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kUsage;
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout))
+      outputError = e.code().value();
+    else
+      printError(e.what());
+    return 1;
   } catch (const std::exception& e) { // of a library; ours return a Status
-    fmt::print(stderr, "tegula: {}\n", e.what());
+    printError(e.what());
     return 1;
   }
   if (outcome.status.ok()) return outcome.exitCode;
-  fmt::print(stderr, "tegula: {}\n", message(outcome.status));
+  printError(message(outcome.status));
   return 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  int outputError = 0;
+  int code = runCommand(argc, argv, outputError);
+  Status printed = flushOutput(outputError);
+  if (printed.ok()) return code;
+  printError(message(printed));
+  return code == 0 ? 1 : code;
 }

@@ -23,6 +23,8 @@ std::string_view describe(Item::Kind kind) {
     return "a number";
   case Item::Kind::String:
     return "a string";
+  case Item::Kind::Date:
+    return "a date or a time";
   case Item::Kind::Array:
     return "an array";
   case Item::Kind::Table:

@@ -18,7 +18,7 @@ struct Entry;
 
 /// One value. A table keeps its entries in the file's order; an array keeps its items.
 struct Item {
-  enum class Kind : uint8_t { Null, Bool, Integer, Float, String, Array, Table };
+  enum class Kind : uint8_t { Null, Bool, Integer, Float, String, Date, Array, Table }; // a Date has no scalar
   Kind kind = Kind::Table;
   std::variant<std::monostate, bool, int64_t, double, std::string> scalar;
   std::vector<Item> items;
@@ -42,7 +42,7 @@ struct Document {
   Item root;
 };
 
-/// Fails: `name:line:column: what is wrong` for text that is not TOML / JSON.
+/// Fails: `name:line:column: what is wrong` for text that is not TOML / JSON; for TOML with the line and a caret.
 StatusOr<Document> parseToml(std::string_view text, std::string name);
 StatusOr<Document> parseJson(std::string_view text, std::string name);
 /// By suffix: .json is JSON, anything else TOML. Fails also when the file cannot be read.

@@ -23,6 +23,14 @@ std::string Schema::toToml() const {
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> Schema::values() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& s : sections_)
+    for (const auto& key : s->keys_)
+      out.emplace_back(s->name_.empty() ? key.name : s->name_ + "." + key.name, fieldToToml(key.field));
+  return out;
+}
+
 std::string Schema::reference() const {
   std::string out = fmt::format("# {}\n", title_);
   auto describeSection = [&](const Section& s, std::string_view heading) {

@@ -9,9 +9,22 @@
 namespace tegula::config {
 namespace {
 
+/// Whether `part` is some whole words of `name`: batch_size of local_batch_size.
+bool isWordsOf(std::string_view part, std::string_view name) {
+  return fmt::format("_{}_", name).find(fmt::format("_{}_", part)) != std::string::npos;
+}
+
+/// The known name that holds `name`, or is held by it, as whole words; empty if none does.
+std::string nameWithSameWords(std::string_view name, const std::vector<std::string>& names) {
+  auto related = [&](const std::string& known) { return isWordsOf(name, known) || isWordsOf(known, name); };
+  auto found = std::ranges::find_if(names, related);
+  return found == names.end() ? std::string() : *found;
+}
+
 std::string wayOut(std::string_view name, const std::vector<std::string>& names) {
-  if (std::string nearest = nearestName(name, names); !nearest.empty())
-    return fmt::format("; did you mean '{}'?", nearest);
+  std::string nearest = nearestName(name, names);
+  if (nearest.empty()) nearest = nameWithSameWords(name, names);
+  if (!nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
   std::string all;
   for (const std::string& n : names) all += (all.empty() ? "" : ", ") + n;
   return names.empty() ? "; nothing may stand here" : fmt::format("; known are {}", all);
@@ -43,21 +56,29 @@ const Section::Key* Section::find(std::string_view name) const {
   return nullptr;
 }
 
-void Section::apply(const Item& table, const std::string& file, std::vector<std::string>& errors) {
+std::string Section::placeOf(std::string_view key) const {
+  auto found = given_.find(std::string(key));
+  return found == given_.end() ? std::string() : found->second;
+}
+
+void Section::apply(const Item& table, const std::string& file, const Schema& schema,
+                    std::vector<std::string>& errors) {
   std::vector<std::string> names;
   for (const Key& k : keys_) names.push_back(k.name);
   for (const Entry& entry : table.entries) {
     const Key* key = find(entry.key);
     std::string where = place(file, entry.line, name_);
     if (!key) {
-      errors.push_back(fmt::format("{}unknown key '{}'{}", where, entry.key, wayOut(entry.key, names)));
+      std::string homes = schema.homesOf(entry.key);
+      errors.push_back(fmt::format("{}unknown key '{}'{}", where, entry.key,
+                                   homes.empty() ? wayOut(entry.key, names) : "; it belongs to " + homes));
       continue;
     }
     if (std::string wrong = assignField(key->field, key->options, entry.value); !wrong.empty()) {
       errors.push_back(fmt::format("{}{}: {}", where, entry.key, wrong));
       continue;
     }
-    given_.insert(entry.key);
+    given_[entry.key] = entry.line > 0 ? fmt::format("{}:{}", file, entry.line) : file;
   }
   for (const Key& key : keys_)
     if (key.options.required && !given(key.name))
@@ -89,10 +110,11 @@ std::vector<std::string> Schema::sectionNames() const {
   return names;
 }
 
-std::string Schema::sectionOf(std::string_view key) const {
+std::string Schema::homesOf(std::string_view key) const {
+  std::string homes;
   for (const auto& s : sections_)
-    if (!s->name_.empty() && s->find(key)) return s->name_;
-  return {};
+    if (!s->name_.empty() && s->find(key)) homes += fmt::format("{}[{}]", homes.empty() ? "" : " or ", s->name_);
+  return homes;
 }
 
 void Schema::loadRepeated(Repeated& repeated, const Item& item, const std::string& file,
@@ -112,7 +134,7 @@ void Schema::loadRepeated(Repeated& repeated, const Item& item, const std::strin
     }
     repeated.bound.push_back(std::unique_ptr<Section>(new Section(repeated.name, {})));
     repeated.bind(i, *repeated.bound.back());
-    repeated.bound.back()->apply(item.items[i], file, errors);
+    repeated.bound.back()->apply(item.items[i], file, *this, errors);
   }
 }
 
@@ -137,7 +159,7 @@ Status Schema::load(const Document& document) {
     if (const Section* found = findSection(entry.key)) {
       seen.insert(entry.key);
       if (entry.value.kind == Item::Kind::Table)
-        const_cast<Section*>(found)->apply(entry.value, document.name, errors);
+        const_cast<Section*>(found)->apply(entry.value, document.name, *this, errors);
       else
         errors.push_back(fmt::format("{}'{}' is {}, expected the section [{}]", where, entry.key,
                                      describe(entry.value.kind), entry.key));
@@ -150,15 +172,15 @@ Status Schema::load(const Document& document) {
       names.clear();
       for (const auto& k : unnamed->keys_) names.push_back(k.name);
     }
-    std::string home = isTable ? std::string() : sectionOf(entry.key);
-    errors.push_back(home.empty() ? fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key,
-                                                wayOut(entry.key, names))
-                                  : fmt::format("{}the key '{}' stands above every section; it belongs to [{}]", where,
-                                                entry.key, home));
+    std::string homes = isTable ? std::string() : homesOf(entry.key);
+    errors.push_back(homes.empty() ? fmt::format("{}unknown {} '{}'{}", where, isTable ? "section" : "key", entry.key,
+                                                 wayOut(entry.key, names))
+                                   : fmt::format("{}the key '{}' stands above every section; it belongs to {}", where,
+                                                 entry.key, homes));
   }
-  if (unnamed) const_cast<Section*>(unnamed)->apply(top, document.name, errors);
+  if (unnamed) const_cast<Section*>(unnamed)->apply(top, document.name, *this, errors);
   for (auto& s : sections_) // required keys of sections that the file leaves out
-    if (!s->name_.empty() && !seen.contains(s->name_)) s->apply(Item{}, document.name, errors);
+    if (!s->name_.empty() && !seen.contains(s->name_)) s->apply(Item{}, document.name, *this, errors);
   return combine(errors);
 }
 
@@ -172,12 +194,19 @@ Status Schema::set(std::string_view assignment, std::string_view givenWhere) {
   std::string_view sectionName = dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
   std::string_view keyName = dot == std::string_view::npos ? path : path.substr(dot + 1);
   const Section* found = findSection(sectionName);
+  std::string homes = homesOf(keyName);
+  if (!found && sectionName.empty() && !homes.empty())
+    return invalid("{}: the key '{}' belongs to {}; write {}.{}", where, keyName, homes,
+                   homes.substr(1, homes.find(']') - 1), assignment);
+  if (!found && sectionName.empty())
+    return invalid("{}: found no section, expected section.key=value, for example training.steps=100", where);
   if (!found) return invalid("{}: unknown section '{}'{}", where, sectionName, wayOut(sectionName, sectionNames()));
   const Section::Key* key = found->find(keyName);
   if (!key) {
     std::vector<std::string> names;
     for (const auto& k : found->keys_) names.push_back(k.name);
-    return invalid("{}: unknown key '{}'{}", where, keyName, wayOut(keyName, names));
+    return invalid("{}: unknown key '{}'{}", where, keyName,
+                   homes.empty() ? wayOut(keyName, names) : "; it belongs to " + homes);
   }
   std::string_view text = assignment.substr(equals + 1);
   std::string wrong = assignField(key->field, key->options, parseValue(text));
@@ -188,7 +217,7 @@ Status Schema::set(std::string_view assignment, std::string_view givenWhere) {
     wrong = assignField(key->field, key->options, word);
   }
   if (!wrong.empty()) return invalid("{}: {}", where, wrong);
-  const_cast<Section*>(found)->given_.insert(key->name);
+  const_cast<Section*>(found)->given_[key->name] = where;
   return OkStatus();
 }
 

@@ -16,9 +16,9 @@
 #include "config/Document.h"
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 namespace tegula::config {
 
@@ -34,6 +34,8 @@ struct KeyOptions {
 using Field = std::variant<bool*, int*, int64_t*, double*, std::string*, std::vector<int64_t>*, std::vector<double>*,
                            std::vector<std::string>*, std::optional<double>*, std::optional<int64_t>*>;
 
+class Schema;
+
 class Section {
 public:
   /// Declares a key. Requires: names are unique within the section.
@@ -41,6 +43,8 @@ public:
   const std::string& name() const { return name_; }
   /// Whether a file or an override gave this key a value.
   bool given(std::string_view key) const { return given_.contains(std::string(key)); }
+  /// Where it did, for messages: "run.toml:3", "--set training.steps=5". Empty if nowhere.
+  std::string placeOf(std::string_view key) const;
 
 private:
   friend class Schema;
@@ -52,10 +56,10 @@ private:
   };
   Section(std::string name, std::string doc) : name_(std::move(name)), doc_(std::move(doc)) {}
   const Key* find(std::string_view name) const;
-  void apply(const Item& table, const std::string& file, std::vector<std::string>& errors);
+  void apply(const Item& table, const std::string& file, const Schema& schema, std::vector<std::string>& errors);
   std::string name_, doc_;
   std::vector<Key> keys_;
-  std::set<std::string> given_;
+  std::map<std::string, std::string> given_; // key and place
 };
 
 class Schema {
@@ -93,10 +97,13 @@ public:
 
   /// Every key with its value, as TOML that load() accepts; absent optionals are left out.
   std::string toToml() const;
+  /// The same values one by one, by "section.key" in the order of declaration; without those of `tables`.
+  std::vector<std::pair<std::string, std::string>> values() const;
   /// The reference page: Markdown, one table a section.
   std::string reference() const;
 
 private:
+  friend class Section;
   struct Repeated {
     std::string name;
     std::unique_ptr<Section> sample; // what the reference page shows
@@ -107,7 +114,7 @@ private:
   };
   void loadRepeated(Repeated&, const Item&, const std::string& file, std::vector<std::string>& errors);
   std::vector<std::string> sectionNames() const;
-  std::string sectionOf(std::string_view key) const; // the first that has it; empty if none has
+  std::string homesOf(std::string_view key) const; // "[a] or [b]": the sections that have it; empty if none has
   std::string title_;
   std::vector<std::unique_ptr<Section>> sections_;
   std::vector<Repeated> repeated_;

@@ -2,8 +2,10 @@
 // exceptions; none leaves this file.
 #include <toml++/toml.h>
 
-#include "config/Document.h"
+#include "base/Utf8.h"
+#include "config/Schema.h"
 #include <algorithm>
+#include <cctype>
 
 namespace tegula::config {
 namespace {
@@ -37,9 +39,67 @@ Item convert(const toml::node& node) {
     item.kind = Item::Kind::String;
     item.scalar = s->get();
   } else {
-    item.kind = Item::Kind::Null; // dates and times: no key takes them
+    item.kind = Item::Kind::Date; // or a time: no key takes them
   }
   return item;
+}
+
+/// Line `number` (from 1) of a text, without its end.
+std::string_view lineOf(std::string_view text, int64_t number) {
+  for (; number > 1; --number) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find('\n'));
+  return text.substr(0, text.find_last_not_of('\r') + 1);
+}
+
+/// The line and a caret below character `column` (from 1), as errors of .tile files show them. Long lines are cut.
+std::string excerpt(std::string_view line, int64_t column) {
+  constexpr size_t kWidth = 160;
+  std::vector<size_t> starts; // of characters, and the end
+  for (size_t i = 0; i < line.size(); ++i)
+    if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) starts.push_back(i);
+  starts.push_back(line.size());
+  size_t at = std::min(static_cast<size_t>(std::max<int64_t>(column, 1)) - 1, starts.size() - 1);
+  size_t first = at > kWidth / 2 ? at - kWidth / 2 : 0, end = std::min(first + kWidth, starts.size() - 1);
+  std::string shown(line.substr(starts[first], starts[end] - starts[first]));
+  std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  for (size_t bad; (bad = findInvalidUtf8(shown)) != std::string::npos;) shown[bad] = '?'; // terminals choke on it
+  return fmt::format("\n    {}\n    {}^", shown, std::string(at - first, ' '));
+}
+
+std::string_view trimmed(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") + 1 - first);
+}
+
+/// What people mostly do wrong, with the way out; else toml++'s words, which name its grammar.
+std::string explain(std::string_view description, std::string_view line) {
+  auto says = [&](std::string_view part) { return description.find(part) != std::string_view::npos; };
+  size_t equals = line.find('=');
+  std::string_view key = trimmed(line.substr(0, equals));
+  std::string_view value = equals == std::string_view::npos ? std::string_view() : trimmed(line.substr(equals + 1));
+  if (says("exceeded maximum nested")) return "arrays or tables are nested too deep; no key takes more than a list";
+  if (says("cannot redefine existing table")) return "this section stands here a second time; put its keys together";
+  if (says("cannot redefine")) return fmt::format("the key '{}' is given a second time; keep one", key);
+  bool inString = says("parsing string") || says("parsing literal string");
+  if (inString && (says("control characters") || says("end-of-file")))
+    return fmt::format("the string has no closing {} on its line", value.starts_with('\'') ? "'" : "\"");
+  if (says("escape sequence"))
+    return "a backslash in \"…\" begins an escape; write it twice, or the string in single quotes: '…'";
+  if (says("expected value, saw '\\n'") || (value.empty() && says("end-of-file")))
+    return fmt::format("the key '{}' has no value", key);
+  if (says("expected '=', saw")) return "expected key = value";
+  bool isWord = !value.empty() && (std::isalpha(static_cast<unsigned char>(value[0])) || value[0] == '/' ||
+                                   value[0] == '.' || value[0] == '~' || value[0] == '_');
+  bool isTruth = value.starts_with("True") || value.starts_with("False");
+  if (isTruth) return "true and false are written in small letters";
+  if (isWord && !inString) {
+    value = trimmed(value.substr(0, value.find('#')));
+    return fmt::format("a string needs quotes: {} = {}", key, quoteToml(value));
+  }
+  constexpr std::string_view kPrefix = "Error while parsing ";
+  if (description.starts_with(kPrefix)) description.remove_prefix(kPrefix.size());
+  return std::string(description);
 }
 
 } // namespace
@@ -49,7 +109,9 @@ StatusOr<Document> parseToml(std::string_view text, std::string name) {
     toml::table table = toml::parse(text, name);
     return Document{std::move(name), convert(table)};
   } catch (const toml::parse_error& e) {
-    return invalid("{}:{}:{}: {}", name, e.source().begin.line, e.source().begin.column, e.description());
+    auto number = static_cast<int64_t>(e.source().begin.line), column = static_cast<int64_t>(e.source().begin.column);
+    std::string_view line = lineOf(text, number);
+    return invalid("{}:{}:{}: {}{}", name, number, column, explain(e.description(), line), excerpt(line, column));
   }
 }
 

@@ -57,12 +57,16 @@ Batch Dataset::validationBatch(int64_t i, int64_t B, int64_t T) const {
   return batch;
 }
 
-Status Dataset::checkLength(int64_t B, int64_t T) const {
+Status Dataset::checkValidationLength(int64_t B, int64_t T) const {
   if (validation.size() < B * T + 1)
     return invalid(
         "the text has {} tokens for validation, but one validation batch needs local_batch_size {} x seq_len {} + 1 "
-        "= {}; give a longer text, or lower training.local_batch_size or training.seq_len",
+        "= {}; give a longer text, lower training.local_batch_size or training.seq_len, or set validation.enable=false",
         validation.size(), B, T, B * T + 1);
+  return OkStatus();
+}
+
+Status Dataset::checkTrainLength(int64_t T) const {
   if (train.size() < T + 1)
     return invalid(
         "the text has {} tokens for training, but one sample needs seq_len {} + 1; give a longer text, or lower "

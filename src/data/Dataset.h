@@ -7,6 +7,7 @@
 #pragma once
 
 #include "data/Order.h"
+#include "data/Text.h"
 #include "data/TokenFile.h"
 #include "data/Tokenizer.h"
 #include "tensor/HostArray.h"
@@ -19,14 +20,18 @@ struct PrepareOptions {
 };
 
 struct PrepareReport {
-  int64_t documents = 0, skippedFiles = 0, bytes = 0, trainTokens = 0, validationTokens = 0, vocabulary = 0;
+  int64_t documents = 0, bytes = 0, trainTokens = 0, validationTokens = 0, vocabulary = 0;
 };
 
-/// Reads text (data/Text.h), tokenizes it and writes the folder's three files. Documents are separated by the boundary
-/// symbol where there is more than one.
+/// Tokenizes text and writes the folder's three files. Documents are separated by the boundary symbol where there is
+/// more than one. Fails: a text that leaves nothing to predict.
+StatusOr<PrepareReport> prepareDataset(const TextDocuments&, const std::string& folder, const PrepareOptions&);
+/// The same of a file or folder of text.
 StatusOr<PrepareReport> prepareDataset(const std::string& textPath, const std::string& folder, const PrepareOptions&);
 /// How many of a text's tokens train: the first floor((1 - fraction) n), nanoGPT's split.
 int64_t trainingTokens(int64_t tokens, double validationFraction);
+/// The shortest decimal fraction that splits so.
+double validationFractionOf(int64_t trainTokens, int64_t validationTokens);
 /// Whether `path` is a folder that prepareDataset() wrote.
 bool isPreparedDataset(const std::string& path);
 
@@ -52,8 +57,10 @@ struct Dataset {
   /// has empty rows. `i` counts batches below validationBatches(B, T).
   Batch validationBatch(int64_t i, int64_t B, int64_t T) const;
   int64_t validationBatches(int64_t B, int64_t T) const;
-  /// Fails: fewer tokens than one training sample and one validation batch need, naming the way out.
-  Status checkLength(int64_t B, int64_t T) const;
+  /// Fails: fewer tokens than one training sample needs, naming the way out.
+  Status checkTrainLength(int64_t T) const;
+  /// Fails: fewer tokens than one validation batch needs, naming the way out.
+  Status checkValidationLength(int64_t B, int64_t T) const;
 };
 
 } // namespace tegula

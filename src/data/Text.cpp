@@ -34,7 +34,12 @@ bool hasTextSuffix(const fs::path& path) {
   return std::ranges::find(kTextSuffixes, suffix) != std::end(kTextSuffixes);
 }
 
-StatusOr<std::vector<fs::path>> listTexts(const fs::path& folder, int64_t& skipped) {
+void skip(TextDocuments& out, std::string kind) {
+  ++out.skippedFiles;
+  out.skippedKinds.insert(std::move(kind));
+}
+
+StatusOr<std::vector<fs::path>> listTexts(const fs::path& folder, TextDocuments& out) {
   std::vector<fs::path> files;
   std::error_code e;
   fs::recursive_directory_iterator it(folder, e), end;
@@ -42,14 +47,14 @@ StatusOr<std::vector<fs::path>> listTexts(const fs::path& folder, int64_t& skipp
     std::error_code unknown; // a link that leads nowhere or to itself is no file
     if (isHidden(it->path())) {
       if (it->is_directory(unknown)) it.disable_recursion_pending();
-      ++skipped;
+      skip(out, "hidden");
       continue;
     }
     if (!it->is_regular_file(unknown)) continue;
     if (hasTextSuffix(it->path()))
       files.push_back(it->path());
     else
-      ++skipped;
+      skip(out, it->path().has_extension() ? it->path().extension().string() : "without suffix");
   }
   if (e) return failed("{}: cannot be listed: {}", folder.string(), e.message());
   auto key = [&](const fs::path& p) { return p.lexically_relative(folder).generic_string(); };
@@ -65,31 +70,55 @@ int64_t TextDocuments::sizeBytes() const {
   return n;
 }
 
-StatusOr<TextDocuments> readTextDocuments(const std::string& path) {
+std::string TextDocuments::filesText() const {
+  std::string text = fmt::format("{} file{} read", documents.size(), documents.size() == 1 ? "" : "s");
+  if (skippedFiles == 0) return text;
+  constexpr size_t kShown = 6;
+  std::string kinds;
+  size_t shown = 0;
+  for (const std::string& kind : skippedKinds) {
+    if (!kinds.empty()) kinds += ' ';
+    if (shown++ == kShown) {
+      kinds += "…";
+      break;
+    }
+    kinds += kind;
+  }
+  return fmt::format("{}, {} left out ({})", text, skippedFiles, kinds);
+}
+
+Status checkTextPath(const std::string& path) {
   std::error_code e;
   fs::file_status status = fs::status(path, e);
   if (!fs::exists(status)) return notFound("{}: no such file or folder; is the path right?", path);
+  if (fs::is_directory(status) || fs::is_regular_file(status)) return OkStatus();
+  std::string_view what = fs::is_fifo(status) ? "a pipe" : fs::is_socket(status) ? "a socket" : "a device";
+  return invalid("{}: is {}; give a file or a folder", path, what);
+}
+
+StatusOr<TextDocuments> readTextDocuments(const std::string& path) {
+  TG_RETURN_IF_ERROR(checkTextPath(path));
   TextDocuments out;
-  if (!fs::is_directory(status)) {
+  if (!isFolder(path)) {
     TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
     if (text.empty()) return invalid("{}: is empty; give a text to train on", path);
     TG_RETURN_IF_ERROR(checkText(path, text));
     out.documents.push_back({path, std::move(text)});
     return out;
   }
-  TG_ASSIGN_OR_RETURN(std::vector<fs::path> files, listTexts(path, out.skippedFiles));
+  TG_ASSIGN_OR_RETURN(std::vector<fs::path> files, listTexts(path, out));
   for (const fs::path& file : files) {
     TG_ASSIGN_OR_RETURN(std::string text, readFile(file.string()));
     if (text.empty()) {
-      ++out.skippedFiles;
+      skip(out, "empty");
       continue;
     }
     TG_RETURN_IF_ERROR(checkText(file.string(), text));
     out.documents.push_back({file.string(), std::move(text)});
   }
   if (out.documents.empty())
-    return invalid("{}: found no text ({} other files left out); files must end in {} and not be hidden", path,
-                   out.skippedFiles, suffixList());
+    return invalid("{}: found no text ({}); files must end in {} and not be hidden", path, out.filesText(),
+                   suffixList());
   return out;
 }
 

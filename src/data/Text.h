@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/Status.h"
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,16 @@ struct TextDocuments {
   struct Document {
     std::string path, text;
   };
-  std::vector<Document> documents; // none is empty
-  int64_t skippedFiles = 0;        // of a folder: hidden, another suffix, or empty
+  std::vector<Document> documents;    // none is empty
+  int64_t skippedFiles = 0;           // of a folder: hidden, another suffix, or empty
+  std::set<std::string> skippedKinds; // ".py", "hidden", "empty"
   int64_t sizeBytes() const;
+  /// "12 files read, 3 left out (.dat .py hidden)".
+  std::string filesText() const;
 };
+
+/// Fails: nothing there, or neither a file nor a folder (reading a pipe may take for ever, and gives its text once).
+Status checkTextPath(const std::string& path);
 
 /// A file is one document, whatever its suffix. A folder is read recursively: files that end in one of kTextSuffixes,
 /// in the byte order of their relative paths, without hidden files and folders. Fails: nothing there, nothing to read,

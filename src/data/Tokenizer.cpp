@@ -18,6 +18,15 @@ size_t characterLength(char lead) {
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
+/// A character for a message: control characters as escapes.
+std::string shown(std::string_view c) {
+  if (c == "\n") return "\\n";
+  if (c == "\t") return "\\t";
+  if (c == "\r") return "\\r";
+  bool control = c.size() == 1 && (static_cast<unsigned char>(c[0]) < 0x20 || c[0] == 0x7f);
+  return control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c[0])) : std::string(c);
+}
+
 std::vector<std::string> sortedCharacters(std::span<const std::string_view> texts) {
   std::set<std::string, std::less<>> seen;
   for (std::string_view text : texts)
@@ -65,7 +74,7 @@ StatusOr<std::vector<int32_t>> Tokenizer::encode(std::string_view text) const {
       return invalid(
           "'{}' at offset {} is not among the {} characters of the training text; leave it out, or train with "
           "data.tokenizer = \"byte\", which takes any text",
-          c, i, characters_.size());
+          shown(c), i, characters_.size());
     out.push_back(found->second);
     i += c.size();
   }

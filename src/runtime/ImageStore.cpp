@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kMagic[8] = {'T', 'G', 'I', 'M', 'A', 'G', 'E', '1'};
-constexpr std::string_view kSuffix = ".image";
+constexpr std::string_view kSuffix = ".image", kLeftoverSuffix = ".image.tmp-"; // see temporaryName()
 constexpr size_t kHeaderBytes = 40;
 constexpr auto kLeftoverAge = std::chrono::minutes(10); // a writer that takes longer is dead
 
@@ -45,6 +45,14 @@ struct File {
   fs::file_time_type time;
 };
 
+/// A hash and the suffix, or what a dead writer left of it. Other files in the folder are not ours.
+bool isImageName(std::string_view name) {
+  constexpr size_t kDigits = 32;
+  if (!parseHash128(name.substr(0, kDigits))) return false;
+  std::string_view rest = name.substr(kDigits);
+  return rest == kSuffix || rest.starts_with(kLeftoverSuffix);
+}
+
 std::vector<File> filesOf(const std::string& folder) {
   std::vector<File> files;
   std::error_code error;
@@ -52,7 +60,7 @@ std::vector<File> filesOf(const std::string& folder) {
     std::error_code gone; // another process may remove it between two calls
     File f{entry.path(), static_cast<int64_t>(entry.file_size(gone)), {}};
     if (!gone) f.time = entry.last_write_time(gone);
-    if (!gone && f.path.filename().string().find(kSuffix) != std::string::npos) files.push_back(std::move(f));
+    if (!gone && isImageName(f.path.filename().string())) files.push_back(std::move(f));
   }
   return files;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
 
 namespace tegula {
@@ -15,6 +16,14 @@ double LearningRate::at(int64_t i) const {
   double done = std::min(1.0, static_cast<double>(i - warmupSteps) / length);
   double remaining = decayType == "linear" ? 1.0 - done : 0.5 * (1.0 + std::cos(std::numbers::pi * done));
   return floor + remaining * (peak - floor);
+}
+
+std::string LearningRate::text() const {
+  if (!reachesPeak())
+    return fmt::format("rises to {:.4g} at step {}, the last; warm-up would take {} steps to {}", at(steps - 1), steps,
+                       warmupSteps, peak);
+  return fmt::format("{} after {} warm-up steps, then {} to {} at step {}", peak, warmupSteps, decayType,
+                     decayType == "constant" ? peak : peak * minimumFactor, steps);
 }
 
 } // namespace tegula

@@ -14,6 +14,10 @@ struct LearningRate {
   /// At step i, counted from 0: peak · (i+1)/(warmup+1) while i < warmup, then from peak down to peak · minimumFactor,
   /// reached at i = steps (nanoGPT's rule).
   double at(int64_t i) const;
+  /// Whether some step has the peak: warm-up ends before the run does.
+  bool reachesPeak() const { return warmupSteps < steps; }
+  /// How it goes, in a line.
+  std::string text() const;
 };
 
 } // namespace tegula

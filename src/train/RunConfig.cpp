@@ -1,11 +1,12 @@
 // The keys of a run.
 #include "train/RunConfig.h"
 
+#include "base/Log.h"
 #include <cstdlib>
 
 namespace tegula {
 
-RunSchema::RunSchema(RunConfig& c) : schema_("Configuration of a training run") {
+RunSchema::RunSchema(RunConfig& c) : config_(c), schema_("Configuration of a training run") {
   schema_.section("job", "Where the run is kept.")
       .key("dump_folder", &c.job.dumpFolder,
            {.doc = "The run's folder; empty means runs/<config>-<n>, the first n that is free."})
@@ -80,12 +81,17 @@ RunSchema::RunSchema(RunConfig& c) : schema_("Configuration of a training run") 
             .choices = {"error", "host"}});
 }
 
-Status RunConfig::check() const {
-  if (data.path.empty()) return invalid("[data] path is not given; set it, or use: tegula train --data FILE");
-  if (model.width % model.heads != 0)
-    return invalid("[model] dim {} is not a multiple of n_heads {}; the nearest dim is {}", model.width, model.heads,
-                   std::max<int64_t>(1, (model.width + model.heads / 2) / model.heads) * model.heads);
-  return OkStatus();
+Status RunSchema::check(std::string_view file) {
+  auto at = [&](const Status& s, std::string_view place) { return place.empty() ? s : addContext(s, place); };
+  if (config_.data.path.empty())
+    return at(invalid("[data] path is not given; set it, or use: tegula train --data FILE"), file);
+  const auto& model = config_.model;
+  if (model.width % model.heads == 0) return OkStatus();
+  std::string dim = schema_.section("model").placeOf("dim"), heads = schema_.section("model").placeOf("n_heads");
+  std::string both = dim.empty() ? heads : heads.empty() ? dim : dim + ", " + heads;
+  return at(invalid("[model] dim {} is not a multiple of n_heads {}; the nearest dim is {}", model.width, model.heads,
+                    std::max<int64_t>(1, (model.width + model.heads / 2) / model.heads) * model.heads),
+            both.empty() ? file : both);
 }
 
 StatusOr<GptConfig> RunConfig::modelConfig(int64_t tokens) const {
@@ -116,6 +122,18 @@ SessionOptions RunConfig::sessionOptions() const {
   o.precision.compute = training.dtype == "bf16" ? DType::BF16 : DType::F32;
   o.fallback = hardware.fallback == "host" ? SessionOptions::Fallback::Host : SessionOptions::Fallback::Error;
   return o;
+}
+
+LearningRate RunConfig::learningRate() const {
+  return {optimizer.learningRate, schedule.minimumFactor, schedule.warmupSteps, training.steps, schedule.decayType};
+}
+
+void RunConfig::logDoubts() const {
+  if (!learningRate().reachesPeak())
+    logWarning(
+        "lr_scheduler.warmup_steps={} is no less than training.steps={}: optimizer.lr={} is never reached; lower "
+        "lr_scheduler.warmup_steps",
+        schedule.warmupSteps, training.steps, optimizer.learningRate);
 }
 
 Status applyEnvironment(RunConfig& c) {

@@ -4,11 +4,12 @@
 //   RunConfig config;
 //   RunSchema schema(config);
 //   TG_RETURN_IF_ERROR(schema->load(document));
-//   TG_RETURN_IF_ERROR(config.check());
+//   TG_RETURN_IF_ERROR(schema.check(document.name));
 #pragma once
 
 #include "config/Schema.h"
 #include "models/Gpt.h"
+#include "train/LearningRate.h"
 #include <string>
 
 namespace tegula {
@@ -22,6 +23,7 @@ struct RunConfig {
     std::string path;
     std::string tokenizer = "byte";
     double validationFraction = 0.1;
+    bool tokenizerGiven = false, fractionGiven = false; // in a file or on the command line
   } data;
   struct {
     int64_t layers = 4, heads = 4, width = 256, hidden = 0, vocabulary = 0;
@@ -60,11 +62,12 @@ struct RunConfig {
     int64_t threads = 0;
   } hardware;
 
-  /// What no single key's range says: data given, heads dividing the width.
-  Status check() const;
   /// The model for a tokenizer of `tokens` symbols. Fails: model.vocab_size below that.
   StatusOr<GptConfig> modelConfig(int64_t tokens) const;
   SessionOptions sessionOptions() const;
+  LearningRate learningRate() const;
+  /// Logs a warning for what is legal and hardly meant: a warm-up that is not over when the run is.
+  void logDoubts() const;
 };
 
 /// The schema of a RunConfig; the config must outlive it.
@@ -72,8 +75,12 @@ class RunSchema {
 public:
   explicit RunSchema(RunConfig&);
   config::Schema* operator->() { return &schema_; }
+  /// What no single key's range says: data given, heads dividing the width. Messages begin with the lines of the keys
+  /// or, where there are none, with `file`.
+  Status check(std::string_view file);
 
 private:
+  const RunConfig& config_;
   config::Schema schema_;
 };
 

@@ -3,7 +3,6 @@
 
 #include "base/Files.h"
 #include "compiler/Target.h"
-#include "data/Dataset.h"
 #include "train/Checkpoint.h"
 #include <filesystem>
 
@@ -82,25 +81,47 @@ Status resolveConfig(const TrainRequest& request, RunConfig& config) {
   }
   if (!request.dataPath.empty()) config.data.path = request.dataPath;
   for (const std::string& set : request.sets) collect(schema->set(set));
+  config.data.tokenizerGiven = schema->section("data").given("tokenizer");
+  config.data.fractionGiven = schema->section("data").given("validation_fraction");
   collect(applyEnvironment(config));
-  std::string file = configPathOf(request);
-  if (errors.empty()) collect(file.empty() ? config.check() : addContext(config.check(), file));
+  if (errors.empty()) collect(schema.check(configPathOf(request)));
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
 }
 
-Status checkSurroundings(const RunConfig& c) {
+Status checkDataLength(const Dataset& data, const RunConfig& c) {
+  if (c.validation.enable) TG_RETURN_IF_ERROR(data.checkValidationLength(c.training.batch, c.training.sequence));
+  return data.checkTrainLength(c.training.sequence);
+}
+
+Status takePrepared(const Dataset& prepared, RunConfig& c) {
+  std::string tokenizer = prepared.tokenizer.kind() == Tokenizer::Kind::Bytes ? "byte" : "char";
+  if (c.data.tokenizerGiven && c.data.tokenizer != tokenizer)
+    return invalid("data.tokenizer is {}, but {} was prepared with {}; leave data.tokenizer out, or prepare the text "
+                   "again",
+                   c.data.tokenizer, prepared.folder, tokenizer);
+  int64_t train = prepared.train.size(), validation = prepared.validation.size();
+  double fraction = validationFractionOf(train, validation);
+  if (c.data.fractionGiven && trainingTokens(train + validation, c.data.validationFraction) != train)
+    return invalid(
+        "data.validation_fraction is {}, but {} was prepared with {}; leave data.validation_fraction out, or "
+        "prepare the text again",
+        c.data.validationFraction, prepared.folder, fraction);
+  c.data.tokenizer = tokenizer;
+  if (!c.data.fractionGiven) c.data.validationFraction = fraction;
+  return OkStatus();
+}
+
+Status checkSurroundings(RunConfig& c) {
   std::string errors;
   auto collect = [&](const Status& s, std::string_view key) {
     if (!s.ok()) errors += fmt::format("{}{}: {}", errors.empty() ? "" : "\n", key, message(s));
   };
   auto data = [&]() -> Status {
-    if (!isPreparedDataset(c.data.path)) {
-      bool exists = fileExists(c.data.path) || isFolder(c.data.path);
-      return exists ? OkStatus() : notFound("{}: no such file or folder; is the path right?", c.data.path);
-    }
+    if (!isPreparedDataset(c.data.path)) return checkTextPath(c.data.path);
     TG_ASSIGN_OR_RETURN(Dataset dataset, Dataset::open(c.data.path));
     TG_RETURN_IF_ERROR(c.modelConfig(dataset.tokenizer.vocabulary()).status());
-    return dataset.checkLength(c.training.batch, c.training.sequence);
+    TG_RETURN_IF_ERROR(takePrepared(dataset, c));
+    return checkDataLength(dataset, c);
   };
   collect(data(), "[data] path");
   if (!c.hardware.target.empty()) collect(targetByName(c.hardware.target).status(), "[hardware] target");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/Status.h"
+#include "data/Dataset.h"
 #include "train/RunConfig.h"
 #include <optional>
 #include <string>
@@ -34,8 +35,14 @@ struct TrainRequest {
 Status resolveConfig(const TrainRequest&, RunConfig&);
 
 /// What `tegula config check` adds: is the data there, long enough if it is prepared already, and the target known?
-/// Texts are not read. Fails: with every error at once.
-Status checkSurroundings(const RunConfig&);
+/// Texts are not read; what a prepared folder was made with is filled in. Fails: with every error at once.
+Status checkSurroundings(RunConfig&);
+
+/// Fails: a text too short for a training sample or, where validation is enabled, for a validation batch.
+Status checkDataLength(const Dataset&, const RunConfig&);
+
+/// Fills in what a prepared folder was made with. Fails: another tokenizer or validation fraction was given.
+Status takePrepared(const Dataset&, RunConfig&);
 
 /// The run's folder: a new one, or with `resume` one that has checkpoints. A default name is runs/<config>-<n>.
 /// Fails: a folder that has checkpoints and neither --resume nor --new; nothing to resume.

@@ -103,10 +103,20 @@ StatusOr<std::vector<int32_t>> Sampler::continueTokens(std::vector<int32_t> cont
   return out;
 }
 
+Status Sampler::checkPrompt(std::string_view prompt) const {
+  if (prompt.empty()) return invalid("--prompt: is empty; give at least one character");
+  return addContext(tokenizer_.encode(prompt).status(), "--prompt");
+}
+
+std::string Sampler::defaultPrompt() const {
+  constexpr int32_t kFirst = 0;
+  return tokenizer_.encode("\n").ok() ? "\n" : tokenizer_.decode({&kFirst, 1});
+}
+
 Status Sampler::generate(std::string_view prompt, const SamplingOptions& o,
                          const std::function<void(std::string_view)>& emit) {
-  StatusOr<std::vector<int32_t>> context = tokenizer_.encode(prompt);
-  if (!context.ok()) return addContext(context.status(), "--prompt");
+  TG_RETURN_IF_ERROR(checkPrompt(prompt));
+  TG_ASSIGN_OR_RETURN(std::vector<int32_t> context, tokenizer_.encode(prompt));
   std::string held;
   auto onToken = [&](int32_t token) {
     held += tokenizer_.decode({&token, 1});
@@ -115,7 +125,7 @@ Status Sampler::generate(std::string_view prompt, const SamplingOptions& o,
     emit(std::string_view(held).substr(0, ready));
     held.erase(0, ready);
   };
-  return continueTokens(std::move(*context), o, onToken).status();
+  return continueTokens(std::move(context), o, onToken).status();
 }
 
 } // namespace tegula

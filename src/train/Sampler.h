@@ -36,8 +36,12 @@ public:
   StatusOr<std::vector<float>> nextLogits(std::span<const int32_t> context);
   StatusOr<std::vector<int32_t>> continueTokens(std::vector<int32_t> context, const SamplingOptions&,
                                                 const std::function<void(int32_t)>& onToken = {});
+  /// Fails: an empty prompt, characters outside the vocabulary.
+  Status checkPrompt(std::string_view prompt) const;
+  /// What begins a text for want of a prompt: a line break or, where the vocabulary has none, its first character.
+  std::string defaultPrompt() const;
   /// Streams the continuation of `prompt` (the prompt itself is not repeated). Bytes that are the beginning of a UTF-8
-  /// character are held back until it is complete. Fails: an empty prompt, characters outside the vocabulary.
+  /// character are held back until it is complete. Fails: as checkPrompt().
   Status generate(std::string_view prompt, const SamplingOptions&, const std::function<void(std::string_view)>& emit);
   const Tokenizer& tokenizer() const { return tokenizer_; }
   Session& session() { return *session_; }

@@ -11,9 +11,12 @@
 #include "train/Interrupt.h"
 #include "train/LearningRate.h"
 #include "train/Metrics.h"
+#include "train/ResumedConfig.h"
 #include "train/TrainStep.h"
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 namespace tegula {
@@ -34,26 +37,11 @@ OptimizerOptions optimizerOptions(const RunConfig& c) {
   return o;
 }
 
-LearningRate learningRate(const RunConfig& c) {
-  return {c.optimizer.learningRate, c.schedule.minimumFactor, c.schedule.warmupSteps, c.training.steps,
-          c.schedule.decayType};
-}
-
 /// What decides the bits of a step on one kind of processor: the target and, in bf16, how products are summed, which a
 /// measurement decides.
 std::string arithmeticOf(const Target& t, const RunConfig& c) {
   if (c.training.dtype != "bf16") return t.name;
   return fmt::format("{} ({})", t.name, t.bf16DotIsFast() ? "bf16 dot instruction" : "f32 products");
-}
-
-/// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
-/// that resumes finds them there.
-StatusOr<Dataset> openData(const RunConfig& c, const RunFolder& folder, bool resume) {
-  if (isPreparedDataset(c.data.path)) return Dataset::open(c.data.path);
-  if (!resume || !isPreparedDataset(folder.data()))
-    TG_RETURN_IF_ERROR(
-        prepareDataset(c.data.path, folder.data(), {c.data.tokenizer, c.data.validationFraction}).status());
-  return Dataset::open(folder.data());
 }
 
 class Run {
@@ -62,16 +50,20 @@ public:
       : config_(std::move(config)), folder_(std::move(folder)), stopAt_(stopAt), out_(out),
         colour_(::isatty(::fileno(out)) && !std::getenv("NO_COLOR")) {}
 
-  Status start(bool resume);
+  /// `text` is what a new run is trained on, unless [data] path is a prepared folder.
+  Status start(bool resume, std::optional<TextDocuments> text);
   bool holdsFolder() const { return lock_.has_value(); }
   Status loop();
 
 private:
   template <typename... A> void say(fmt::format_string<A...> text, A&&... args) {
-    fmt::print(out_, "{}\n", fmt::format(text, std::forward<A>(args)...));
-    std::fflush(out_);
+    sayLine(fmt::format(text, std::forward<A>(args)...) + "\n");
   }
+  void sayLine(const std::string& line);
+  StatusOr<Dataset> openData(std::optional<TextDocuments> text);
   Status requireSameText() const;
+  Status requireSameModel();
+  std::string latest() const; // its latest checkpoint
   Status restore();
   void printDerived();
   void printPlan();
@@ -89,6 +81,7 @@ private:
   std::FILE* out_;
   bool colour_;
   std::optional<FileLock> lock_; // of the folder, as long as the run lasts
+  std::string dtypeBefore_;      // of the checkpoint that it goes on from
   std::optional<Dataset> data_;
   std::optional<DataOrder> order_;
   std::unique_ptr<Session> session_;
@@ -98,21 +91,55 @@ private:
   double peakFlops_ = 0;
   int64_t done_ = 0, savedAt_ = -1, skipped_ = 0, skippedInARow_ = 0;
   bool planPrinted_ = false;
+  bool outputFailed_ = false, outputClosed_ = false; // `out_` cannot be written; nobody reads it any more
 };
 
-Status Run::start(bool resume) {
+void Run::sayLine(const std::string& line) {
+  bool written = std::fwrite(line.data(), 1, line.size(), out_) == line.size() && std::fflush(out_) == 0;
+  int error = errno;
+  if (written || std::exchange(outputFailed_, true)) return;
+  outputClosed_ = error == EPIPE;
+  logWarning("train: cannot write standard output: {}; {}", std::strerror(error),
+             outputClosed_ ? "stopping after this step and saving" : "going on, every step is in " + folder_.log());
+}
+
+/// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
+/// that resumes finds them there.
+StatusOr<Dataset> Run::openData(std::optional<TextDocuments> text) {
+  const std::string& path = config_.data.path;
+  if (isPreparedDataset(path)) {
+    TG_ASSIGN_OR_RETURN(Dataset prepared, Dataset::open(path));
+    TG_RETURN_IF_ERROR(takePrepared(prepared, config_));
+    return prepared;
+  }
+  if (text || !isPreparedDataset(folder_.data())) {
+    if (!text) {
+      TG_ASSIGN_OR_RETURN(text, readTextDocuments(path));
+    }
+    if (isFolder(path)) say("data: {}", text->filesText());
+    PrepareOptions options{config_.data.tokenizer, config_.data.validationFraction};
+    TG_RETURN_IF_ERROR(addContext(prepareDataset(*text, folder_.data(), options).status(), path));
+  }
+  return Dataset::open(folder_.data());
+}
+
+Status Run::start(bool resume, std::optional<TextDocuments> text) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));
   StatusOr<FileLock> lock = FileLock::tryAcquire(folder_.path + "/lock");
   if (!lock.ok() && lock.status().code() == absl::StatusCode::kFailedPrecondition)
     return failed("{}: another process is training this run; wait for it or stop it", folder_.path);
   TG_RETURN_IF_ERROR(lock.status());
   lock_.emplace(std::move(*lock));
-  if (resume) TG_RETURN_IF_ERROR(requireSameText());
-  TG_ASSIGN_OR_RETURN(data_, openData(config_, folder_, resume));
-  TG_RETURN_IF_ERROR(data_->checkLength(batch(), sequence()));
+  if (resume) {
+    TG_RETURN_IF_ERROR(requireSameText());
+    TG_RETURN_IF_ERROR(requireSameModel());
+  }
+  TG_ASSIGN_OR_RETURN(data_, openData(std::move(text)));
+  TG_RETURN_IF_ERROR(checkDataLength(*data_, config_));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config_.modelConfig(data_->tokenizer.vocabulary()));
   order_.emplace(static_cast<uint64_t>(config_.training.seed), data_->train.size(), sequence());
-  rate_ = learningRate(config_);
+  rate_ = config_.learningRate();
+  config_.logDoubts();
   TG_ASSIGN_OR_RETURN(session_, Session::create(config_.sessionOptions()));
   model_ = std::make_unique<Gpt>(modelConfig);
   if (resume) {
@@ -140,8 +167,22 @@ Status Run::requireSameText() const {
                 folder_.path, before.data.path, config_.data.path);
 }
 
+/// The checkpoint has the configuration that the run began with; config.toml may have been edited since.
+Status Run::requireSameModel() {
+  RunConfig before;
+  RunSchema schema(before);
+  StatusOr<config::Document> document = config::readDocument(latest() + "/config.toml");
+  if (!document.ok() || !schema->load(*document).ok()) return OkStatus(); // restore() has the better message
+  dtypeBefore_ = before.training.dtype;
+  return addContext(checkResumedConfig(before, config_), "--resume " + folder_.path);
+}
+
+std::string Run::latest() const {
+  return checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
+}
+
 Status Run::restore() {
-  std::string place = checkpointFolder(folder_.checkpoints(), listCheckpoints(folder_.checkpoints()).back());
+  std::string place = latest();
   TG_ASSIGN_OR_RETURN(Checkpoint c, loadCheckpoint(place));
   if (c.step > config_.training.steps)
     return failed("--resume: {} has done {} steps, more than training.steps={}; raise it, or train anew with --new",
@@ -157,7 +198,8 @@ Status Run::restore() {
     return failed("{}: saw {} samples in {} steps, but training.local_batch_size is {} now; give back the batch size "
                   "it began with",
                   place, c.samples, c.step, batch());
-  if (std::string now = arithmeticOf(session_->target(), config_); c.target != now)
+  std::string now = arithmeticOf(session_->target(), config_);
+  if (c.target != now && config_.training.dtype == dtypeBefore_) // else it has been said
     logWarning("resume: {} was computed on target {}, this run uses {}: it continues correctly, but not bit for bit",
                place, c.target, now);
   done_ = savedAt_ = c.step;
@@ -176,9 +218,7 @@ void Run::printDerived() {
       (order_->windowsPerEpoch() + batch() - 1) / batch());
   say("step: {} sequences x {} tokens = {} tokens", batch(), sequence(), batch() * sequence());
   say("optimizer: AdamW, {}", step_->decayRule());
-  say("lr: {} after {} warm-up steps, then {} to {} at step {}", config_.optimizer.learningRate, rate_.warmupSteps,
-      rate_.decayType, rate_.decayType == "constant" ? rate_.peak : rate_.peak * rate_.minimumFactor,
-      config_.training.steps);
+  say("lr: {}", rate_.text());
   say("hardware: device {}, target {}, compute {}", config_.hardware.device, session_->target().name,
       config_.training.dtype);
   DType compute = config_.training.dtype == "bf16" ? DType::BF16 : DType::F32;
@@ -273,10 +313,12 @@ Status Run::save() {
 Status Run::loop() {
   Interrupt interrupt;
   int64_t end = std::min(config_.training.steps, stopAt_.value_or(config_.training.steps));
-  if (done_ >= end)
+  if (done_ >= end && done_ < config_.training.steps)
+    say("nothing to do: {} steps are done, no less than --stop-at {}; raise it, or leave it out", done_, end);
+  else if (done_ >= end)
     say("nothing to do: {} of {} steps are done; raise training.steps with --set training.steps=N", done_,
         config_.training.steps);
-  while (done_ < end && !interrupt.requested()) {
+  while (done_ < end && !interrupt.requested() && !outputClosed_) {
     TG_RETURN_IF_ERROR(oneStep());
     bool last = done_ == config_.training.steps;
     if (config_.validation.enable && (last || done_ % config_.validation.frequency == 0))
@@ -285,7 +327,9 @@ Status Run::loop() {
       TG_RETURN_IF_ERROR(save());
   }
   if (done_ < end && config_.checkpoint.enable) TG_RETURN_IF_ERROR(save());
-  if (done_ == config_.training.steps)
+  if (done_ == config_.training.steps && savedAt_ != done_)
+    say("done: {} steps; checkpoint.enable is false, so no checkpoint was kept to sample from or go on with", done_);
+  else if (done_ == config_.training.steps)
     say("done: {} steps; sample from it with: tegula generate {} --prompt TEXT", done_, folder_.path);
   else if (config_.checkpoint.enable)
     say("stopped after step {} of {}; go on with: tegula train --resume {}", done_, config_.training.steps,
@@ -300,11 +344,15 @@ Status Run::loop() {
 Status train(const TrainRequest& request, std::FILE* out) {
   RunConfig config;
   TG_RETURN_IF_ERROR(resolveConfig(request, config));
+  std::optional<TextDocuments> text; // read before a folder is made or its number is taken
+  if (!request.resume && !isPreparedDataset(config.data.path)) {
+    TG_ASSIGN_OR_RETURN(text, readTextDocuments(config.data.path));
+  }
   TG_ASSIGN_OR_RETURN(RunFolder folder, chooseRunFolder(request, config));
   std::string path = folder.path;
   bool isNew = !fileExists(path) && !isFolder(path);
   Run run(std::move(config), std::move(folder), request.stopAt, out);
-  if (Status started = run.start(request.resume); !started.ok()) {
+  if (Status started = run.start(request.resume, std::move(text)); !started.ok()) {
     // Nothing was trained: leave no empty run behind. Without the lock the folder is another process's.
     if (isNew && run.holdsFolder()) (void)removeAll(path);
     return started;

@@ -13,7 +13,9 @@
 
 namespace tegula {
 
-/// Starts or resumes a run and prints its progress to `out`. Returns OK also when it was interrupted and has saved.
+/// Starts or resumes a run and prints its progress to `out`. Returns OK also when it was interrupted and has saved, and
+/// when `out` could not be written: its error indicator says so. A pipe that nobody reads any more is an interruption
+/// where the process ignores SIGPIPE.
 /// Fails: bad configuration or text, a plan that cannot be compiled or does not fit, a full disk, losses that stay
 /// non-finite for training.max_skipped_steps steps.
 Status train(const TrainRequest&, std::FILE* out);

@@ -2,6 +2,7 @@
 #include "../data/TemporaryFolder.h"
 #include "Process.h"
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 using namespace tegula;
 using testing::AllOf;
@@ -63,12 +64,62 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
     EXPECT_EQ(r.exitCode, 1);
     return r.output;
   };
-  EXPECT_THAT(refused("model.dim=30"), HasSubstr("good.toml: [model] dim 30 is not a multiple of n_heads 4"));
+  EXPECT_THAT(refused("model.dim=30"), HasSubstr("--set model.dim=30: [model] dim 30 is not a multiple of n_heads 4"));
+  f.write("odd.toml", "[data]\npath = \"x.txt\"\n[model]\nn_heads = 3\ndim = 33\n");
+  EXPECT_THAT(runTegula({"config", "check", f.path("odd.toml"), "--set", "model.n_heads=2"}).output,
+              HasSubstr("odd.toml:5, --set model.n_heads=2: [model] dim 33 is not a multiple of n_heads 2"));
+  EXPECT_THAT(refused("steps=4"),
+              HasSubstr("--set steps=4: the key 'steps' belongs to [training]; write training.steps=4"));
+  EXPECT_THAT(refused("stpes=4"), HasSubstr("--set stpes=4: found no section, expected section.key=value"));
+  EXPECT_THAT(refused("training.log_freq=3"), HasSubstr("unknown key 'log_freq'; it belongs to [metrics]"));
+  EXPECT_THAT(refused("training.enable=true"), HasSubstr("it belongs to [checkpoint] or [validation]"));
+  EXPECT_THAT(refused("training.batch_size=3"), HasSubstr("did you mean 'local_batch_size'?"));
+  EXPECT_THAT(refused("training.max_steps=3"), HasSubstr("did you mean 'steps'?"));
+  EXPECT_THAT(refused("lr_scheduler.warmup=3"), HasSubstr("did you mean 'warmup_steps'?"));
   EXPECT_THAT(refused("data.path=none.txt"), HasSubstr("[data] path: none.txt: no such file or folder"));
   EXPECT_THAT(refused("hardware.target=x86-64-v5"), HasSubstr("[hardware] target: "));
+  EXPECT_THAT(
+      runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=100"}).output,
+      HasSubstr("lr_scheduler.warmup_steps=100 is no less than training.steps=100: optimizer.lr=0.001 is never"));
+  EXPECT_THAT(runTegula({"config", "check", f.path("good.toml"), "--set", "training.steps=101"}).output,
+              testing::Not(HasSubstr("warning")));
   EXPECT_THAT(runTegula({"config", "check", f.path("good.toml")}, {"TEGULA_THREADS=abc"}).output,
               HasSubstr("TEGULA_THREADS=abc: found a string, expected an integer"));
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
+}
+
+/// A command whose standard output goes to a full disk, by a shell.
+Finished runOnFullDisk(const std::string& arguments) {
+  std::FILE* pipe = ::popen((TEGULA_EXECUTABLE " " + arguments + " 2>&1 >/dev/full").c_str(), "r");
+  Finished f;
+  char buffer[4096];
+  while (size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) f.output.append(buffer, n);
+  int status = ::pclose(pipe);
+  if (WIFEXITED(status)) f.exitCode = WEXITSTATUS(status);
+  return f;
+}
+
+TEST(Command, OutputThatCannotBeWrittenIsAFailure) {
+  TemporaryFolder f;
+  f.write("x.txt", std::string(500, 'x'));
+  f.write("x.toml", "[data]\npath = \"" + f.path("x.txt") + "\"\n");
+  for (const std::string& command :
+       {std::string("--help"), std::string("config reference"), std::string("cache"), std::string("op check relu"),
+        std::string("op show relu"), std::string("op bench \"relu x=5 f32\" --rounds 1"), std::string("devices null"),
+        "config check " + f.path("x.toml"), "data prepare " + f.path("x.txt") + " " + f.path("prepared")}) {
+    Finished r = runOnFullDisk(command);
+    EXPECT_EQ(r.exitCode, 1) << command;
+    EXPECT_THAT(r.output, HasSubstr("tegula: cannot write standard output")) << command;
+  }
+  std::string run = "train --data " + f.path("x.txt") + " --set job.dump_folder=" + f.path("run");
+  for (const char* set :
+       {"model.dim=32", "model.n_layers=1", "training.steps=2", "training.local_batch_size=2", "training.seq_len=8"})
+    run += std::string(" --set ") + set;
+  Finished trained = runOnFullDisk(run);
+  EXPECT_EQ(trained.exitCode, 1) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("going on, every step is in " + f.path("run") + "/log.jsonl"));
+  EXPECT_TRUE(fileExists(f.path("run/checkpoints/step-2/manifest.json")));
+  EXPECT_EQ(runOnFullDisk("generate " + f.path("run") + " --tokens 2").exitCode, 1);
 }
 
 TEST(Command, OpCheckSeesAWrongGradient) {
@@ -130,6 +181,9 @@ TEST(Command, TrainingRefusesTextsInWords) {
   EXPECT_THAT(train("short.txt"), HasSubstr("one validation batch needs local_batch_size 16 x seq_len 64 + 1 = 1025"));
   EXPECT_THAT(train("latin.txt"), HasSubstr("offset 3 is not UTF-8"));
   EXPECT_THAT(train("missing.txt"), HasSubstr("no such file or folder"));
+  ASSERT_EQ(::mkfifo(f.path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(train("pipe"), HasSubstr("pipe: is a pipe; give a file or a folder"));
+  EXPECT_FALSE(isFolder(f.path("run")));
   EXPECT_THAT(runTegula({"train"}).output, HasSubstr("give --data FILE or a config file"));
   EXPECT_THAT(runTegula({"train", f.path("short.txt")}).output,
               HasSubstr("is a text to train on: tegula train --data"));
@@ -151,6 +205,29 @@ TEST(Command, NumbersOutOfRangeAreRefusedInWords) {
   EXPECT_THAT(refused({"data", "prepare", "a", "b", "--validation", "0"}),
               HasSubstr("--validation: found '0', expected a number > 0 and <= 0.9"));
   EXPECT_THAT(refused({"train", "--stop-at", "0"}), HasSubstr("--stop-at: found '0'"));
+  EXPECT_THAT(refused({"generate", "run", "--top-k", "99999999999999999999"}),
+              HasSubstr("--top-k: found '99999999999999999999', expected at most 9223372036854775807"));
+  EXPECT_THAT(refused({"generate", "run", "--promt", "x"}),
+              testing::StartsWith("tegula: generate: no option '--promt'; did you mean --prompt?"));
+  EXPECT_THAT(refused({"op", "bench", "relu", "--zz=3"}), HasSubstr("op bench: no option '--zz'; there are --help"));
+  EXPECT_THAT(refused({"config", "check", "a.toml", "b.toml", "c.toml"}),
+              HasSubstr("config check: unexpected 'b.toml c.toml'"));
+}
+
+TEST(Command, OperatorsAreGivenByNameByWordsOrByLines) {
+  Finished r = runTegula({"op", "check", "relu x=3 f32", "gelu x=5 f32"});
+  EXPECT_EQ(r.exitCode, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("ok relu x=3 f32: "), HasSubstr("\nok gelu x=5 f32: ")));
+  EXPECT_THAT(runTegula({"op", "check", "relu", "gelu"}).output, AllOf(HasSubstr("ok relu "), HasSubstr("\nok gelu ")));
+  EXPECT_THAT(runTegula({"op", "check", "relu", "x=3", "f32"}).output, HasSubstr("ok relu x=3 f32: "));
+  EXPECT_THAT(runTegula({"op", "bench", "softmax", "--rounds", "1"}).output,
+              testing::ContainsRegex("softmax x=.*: median .* ms of 1"));
+  for (const char* command : {"check", "bench"}) {
+    r = runTegula({"op", command, "relu x=100000,100000,100000 f32"});
+    EXPECT_EQ(r.exitCode, 1);
+    EXPECT_THAT(r.output, HasSubstr("relu x=100000,100000,100000:f32 f32: there is not enough memory; the inputs alone "
+                                    "take 3725290.30 GiB"));
+  }
 }
 
 TEST(Command, ProblemFilesNameTheirLines) {
@@ -200,9 +277,92 @@ TEST(Command, DataPrepareReports) {
   f.write("texts/c.png", "no");
   Finished r = runTegula({"data", "prepare", f.path("texts"), f.path("out"), "--tokenizer", "char"});
   EXPECT_EQ(r.exitCode, 0);
-  EXPECT_THAT(
-      r.output,
-      HasSubstr("2 documents (1 files left out), 999 bytes, 900 training and 100 validation tokens, vocabulary 3"));
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("data: 2 files read, 1 left out (.png)\n"),
+                    HasSubstr("2 documents, 999 bytes, 900 training and 100 validation tokens, vocabulary 3")));
+}
+
+/// Settings of a run that takes a moment, as `--set` of each.
+std::vector<std::string> tiny(std::vector<std::string> arguments) {
+  for (const char* set : {"model.dim=32", "model.n_layers=1", "training.steps=2", "training.local_batch_size=2",
+                          "training.seq_len=8", "lr_scheduler.warmup_steps=1"})
+    arguments.insert(arguments.end(), {"--set", set});
+  return arguments;
+}
+
+TEST(Command, TrainSaysWhatOfAFolderWasReadAndWhatWasKept) {
+  TemporaryFolder f;
+  f.write("texts/a.txt", std::string(500, 'a'));
+  f.write("texts/b.py", "no");
+  std::string folder = "job.dump_folder=" + f.path("run");
+  Finished r =
+      runTegula(tiny({"train", "--data", f.path("texts"), "--set", folder, "--set", "checkpoint.enable=false"}));
+  EXPECT_EQ(r.exitCode, 0);
+  EXPECT_THAT(r.output, AllOf(HasSubstr("data: 1 file read, 1 left out (.py)\n"),
+                              HasSubstr("done: 2 steps; checkpoint.enable is false, so no checkpoint was kept"),
+                              testing::Not(HasSubstr("tegula generate"))));
+  r = runTegula(tiny({"train", "--data", f.path("texts/a.txt"), "--set", folder}));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("done: 2 steps; sample from it with"), testing::Not(HasSubstr("files read"))));
+  EXPECT_THAT(runTegula({"train", "--resume", f.path("run"), "--set", "training.steps=9", "--stop-at", "1"}).output,
+              HasSubstr("nothing to do: 2 steps are done, no less than --stop-at 1; raise it, or leave it out"));
+}
+
+TEST(Command, APreparedFolderKeepsWhatItWasMadeWith) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(400, 'a') + std::string(100, 'b'));
+  std::string data = f.path("prepared"), folder = "job.dump_folder=" + f.path("run");
+  ASSERT_EQ(
+      runTegula({"data", "prepare", f.path("a.txt"), data, "--tokenizer", "char", "--validation", "0.2"}).exitCode, 0);
+  for (std::vector<std::string> command : {std::vector<std::string>{"train"}, {"config", "check"}}) {
+    f.write("run.toml", "[data]\npath = \"" + data + "\"\n");
+    if (command[0] == "config") command.push_back(f.path("run.toml"));
+    command.insert(command.end(), {"--data", data, "--set", folder});
+    auto with = [&](const std::string& set) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--set", set});
+      Finished r = runTegula(tiny(arguments));
+      EXPECT_EQ(r.exitCode, 1) << r.output;
+      return r.output;
+    };
+    EXPECT_THAT(with("data.tokenizer=byte"), HasSubstr("was prepared with char; leave data.tokenizer out"));
+    EXPECT_THAT(with("data.validation_fraction=0.1"),
+                HasSubstr("was prepared with 0.2; leave data.validation_fraction out"));
+    EXPECT_FALSE(isFolder(f.path("run")));
+  }
+  EXPECT_THAT(runTegula(tiny({"config", "check", f.path("run.toml")})).output,
+              AllOf(HasSubstr("tokenizer = \"char\""), HasSubstr("validation_fraction = 0.2\n")));
+  ASSERT_EQ(runTegula(tiny({"train", "--data", data, "--set", folder})).exitCode, 0);
+  EXPECT_THAT(*readFile(f.path("run/config.toml")),
+              AllOf(HasSubstr("tokenizer = \"char\""), HasSubstr("validation_fraction = 0.2\n")));
+  EXPECT_EQ(runTegula({"train", "--resume", f.path("run")}).exitCode, 0);
+}
+
+TEST(Command, GenerateChecksItsPromptFirst) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(300, 'a') + std::string(300, 'b')); // without a line break
+  ASSERT_EQ(runTegula(tiny({"train", "--data", f.path("a.txt"), "--set", "job.dump_folder=" + f.path("run"), "--set",
+                            "data.tokenizer=char"}))
+                .exitCode,
+            0);
+  Finished r = runTegula({"generate", f.path("run"), "--tokens", "3"});
+  EXPECT_EQ(r.exitCode, 0) << r.output;
+  EXPECT_THAT(r.output, testing::MatchesRegex("a[ab]{3}\n"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", "zzz"}).output,
+              testing::StartsWith("tegula: --prompt: 'z' at offset 0 is not among the 2 characters"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", "a\n"}).output, HasSubstr("'\\n' at offset 1"));
+  EXPECT_THAT(runTegula({"generate", f.path("run"), "--prompt", ""}).output,
+              testing::StartsWith("tegula: --prompt: is empty"));
+}
+
+TEST(Command, WithoutValidationAShortTextTrains) {
+  TemporaryFolder f;
+  f.write("a.txt", std::string(50, 'a'));
+  std::vector<std::string> arguments =
+      tiny({"train", "--data", f.path("a.txt"), "--set", "job.dump_folder=" + f.path("run")});
+  EXPECT_THAT(runTegula(arguments).output, HasSubstr("or set validation.enable=false"));
+  arguments.insert(arguments.end(), {"--set", "validation.enable=false"});
+  Finished r = runTegula(arguments);
+  EXPECT_EQ(r.exitCode, 0) << r.output;
 }
 
 TEST(Command, OperatorsShowTheirPattern) {
@@ -231,8 +391,12 @@ TEST(Command, CacheIsShownAndEmptied) {
   std::vector<std::string> environment{"TEGULA_CACHE=" + f.path("cache")};
   EXPECT_EQ(runTegula({"op", "check", "softmax x=3,5 f32"}, environment).exitCode, 0);
   EXPECT_THAT(runTegula({"cache"}, environment).output, testing::Not(HasSubstr(" 0 images")));
+  for (const char* mine : {"cache/x.image", "cache/disk.image.tmp-1-1", "cache/0123456789abcdef.image"})
+    f.write(mine, "mine");
   EXPECT_THAT(runTegula({"cache", "--clear"}, environment).output, HasSubstr("removed"));
   EXPECT_THAT(runTegula({"cache"}, environment).output, HasSubstr(" 0 images"));
+  for (const char* mine : {"cache/x.image", "cache/disk.image.tmp-1-1", "cache/0123456789abcdef.image"})
+    EXPECT_TRUE(fileExists(f.path(mine))) << mine;
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 struct Finished {
@@ -57,10 +58,12 @@ public:
     return true;
   }
   void send(int signal) { ::kill(pid_, signal); }
+  /// As `head` does once it has its lines.
+  void closeOutput() { ::close(std::exchange(read_, -1)); }
   Finished wait() {
     while (readSome()) {
     }
-    ::close(read_);
+    if (read_ >= 0) ::close(read_);
     int status = 0;
     ::waitpid(pid_, &status, 0);
     pid_ = -1;

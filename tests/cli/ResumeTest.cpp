@@ -95,6 +95,28 @@ TEST_F(Resume, AfterCtrlCThatSaves) {
   expectSameRun("whole", "interrupted");
 }
 
+TEST_F(Resume, AfterATerminalThatClosed) {
+  Process interrupted(newRun("interrupted"));
+  ASSERT_TRUE(interrupted.waitFor("step: 13"));
+  interrupted.send(SIGHUP);
+  interrupted.send(SIGHUP); // from the kernel and from the shell
+  Finished stopped = interrupted.wait();
+  EXPECT_EQ(stopped.exitCode, 0) << stopped.output;
+  EXPECT_THAT(stopped.output, HasSubstr("go on with: tegula train --resume"));
+}
+
+TEST_F(Resume, AfterAReaderThatLeft) {
+  runThrough("whole");
+  Process unread(newRun("unread"));
+  ASSERT_TRUE(unread.waitFor("step: 13"));
+  unread.closeOutput();
+  EXPECT_EQ(unread.wait().exitCode, 1);
+  Finished resumed = runTegula({"train", "--resume", folder_.path("unread")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, testing::ContainsRegex("resumed from .*/step-1[3-9]"));
+  expectSameRun("whole", "unread");
+}
+
 TEST_F(Resume, StopAtThenGoOn) {
   runThrough("whole");
   std::vector<std::string> arguments = newRun("stopped");
@@ -126,6 +148,11 @@ TEST_F(Resume, RefusesWhatTheRunCannotBecome) {
   Finished second = runTegula({"train", "--resume", folder_.path("run")});
   EXPECT_EQ(second.exitCode, 1);
   EXPECT_THAT(second.output, HasSubstr("another process is training this run"));
+  ASSERT_TRUE(makeFolders(folder_.path("odd/lock")).ok()); // a lock that cannot be opened, as in a read-only folder
+  EXPECT_THAT(
+      runTegula({"train", "--data", folder_.path("text.txt"), "--set", "job.dump_folder=" + folder_.path("odd")})
+          .output,
+      testing::AllOf(HasSubstr("odd/lock: Is a directory"), testing::Not(HasSubstr("another process"))));
   running.send(SIGINT);
   ASSERT_EQ(running.wait().exitCode, 0);
   std::string config = orEmpty(readFile(folder_.path("run") + "/config.toml"));
@@ -138,7 +165,44 @@ TEST_F(Resume, RefusesWhatTheRunCannotBecome) {
   refuses("training.steps=3", "more than training.steps=3");
   refuses("data.path=other.txt", "not on other.txt");
   refuses("optimizer.lr=inf", "must be finite");
+  refuses("model.n_heads=4", "model.n_heads was 2 when this run began; it cannot change on resume");
+  refuses("model.gelu=tanh", "model.gelu was \"erf\" when this run began");
+  refuses("model.norm_eps=1e-6", "leave model.norm_eps=1e-06 out");
+  refuses("training.seq_len=8", "training.seq_len was 24 when this run began");
+  refuses("training.local_batch_size=4", "training.local_batch_size was 8 when this run began");
+  refuses("data.tokenizer=char", "data.tokenizer was \"byte\" when this run began");
+  refuses("data.validation_fraction=0.2", "data.validation_fraction was 0.1 when this run began");
   ASSERT_EQ(runTegula({"train", "--resume", folder_.path("run")}).exitCode, 0);
+}
+
+TEST_F(Resume, TakesWhatMayChangeAndSaysWhatThatDoes) {
+  std::vector<std::string> arguments = newRun("run");
+  arguments.insert(arguments.end(), {"--stop-at", "10"});
+  ASSERT_EQ(runTegula(arguments).exitCode, 0);
+  auto resumed = [&](int stopAt, const std::string& set) {
+    Finished f =
+        runTegula({"train", "--resume", folder_.path("run"), "--set", set, "--stop-at", fmt::format("{}", stopAt)});
+    EXPECT_EQ(f.exitCode, 0) << set << f.output;
+    return f.output;
+  };
+  EXPECT_THAT(resumed(11, "training.dtype=bf16"),
+              testing::AllOf(HasSubstr("training.dtype was \"f32\" and is \"bf16\" now: it continues correctly"),
+                             testing::Not(HasSubstr("was computed on target"))));
+  EXPECT_THAT(resumed(12, "training.seed=7"), HasSubstr("training.seed was 1337 and is 7 now: the data comes in an"));
+  for (const char* set : {"optimizer.lr=1e-4", "training.steps=41", "checkpoint.keep_latest_k=1", "metrics.log_freq=2"})
+    EXPECT_THAT(resumed(13, set), testing::Not(HasSubstr("warning: resume:"))) << set;
+}
+
+TEST_F(Resume, AHandEditedConfigIsComparedWithTheCheckpoint) {
+  std::vector<std::string> arguments = newRun("run");
+  arguments.insert(arguments.end(), {"--stop-at", "1"});
+  ASSERT_EQ(runTegula(arguments).exitCode, 0);
+  std::string path = folder_.path("run") + "/config.toml", config = orEmpty(readFile(path));
+  config.replace(config.find("n_heads = 2"), 11, "n_heads = 8");
+  ASSERT_TRUE(writeFileAtomically(path, config).ok());
+  Finished f = runTegula({"train", "--resume", folder_.path("run")});
+  EXPECT_EQ(f.exitCode, 1);
+  EXPECT_THAT(f.output, HasSubstr("model.n_heads was 2 when this run began"));
 }
 
 TEST_F(Resume, AStartThatFailsLeavesNoFolder) {

@@ -115,6 +115,23 @@ TEST(Schema, OverridesByName) {
   EXPECT_THAT(text(o.schema.set("training.steps=1\nlr=3")), HasSubstr("expected an integer"));
 }
 
+TEST(Schema, AKeyInTheWrongSectionNamesItsOwn) {
+  Options o;
+  EXPECT_THAT(text(o.load("[hardware]\nsteps = 9\n")),
+              HasSubstr("run.toml:2: [hardware] unknown key 'steps'; it belongs to [training]"));
+  EXPECT_THAT(text(o.schema.set("hardware.lr=9")), HasSubstr("unknown key 'lr'; it belongs to [training]"));
+  EXPECT_THAT(text(o.load("[training]\nmax_steps = 9\n")), HasSubstr("did you mean 'steps'?"));
+}
+
+TEST(Schema, RemembersWhereAKeyWasGiven) {
+  Options o;
+  ASSERT_TRUE(o.load("[training]\nsteps = 9\n").ok());
+  EXPECT_EQ(o.schema.section("training").placeOf("steps"), "run.toml:2");
+  EXPECT_EQ(o.schema.section("training").placeOf("lr"), "");
+  ASSERT_TRUE(o.schema.set("training.steps=8").ok());
+  EXPECT_EQ(o.schema.section("training").placeOf("steps"), "--set training.steps=8");
+}
+
 TEST(Schema, ResolvedFileReadsBackTheSame) {
   Options a;
   ASSERT_TRUE(
@@ -133,6 +150,39 @@ TEST(Schema, ReferenceNamesEveryKey) {
   EXPECT_THAT(page, AllOf(HasSubstr("# Test options"), HasSubstr("## [training]"), HasSubstr("## [[cache]]"),
                           HasSubstr("| `steps` | integer; >= 1 | `100` | Steps. |"),
                           HasSubstr("| `size` | integer; >= 1 | required | Bytes. |"), HasSubstr("| `peak` |")));
+}
+
+TEST(Toml, CommonSlipsNameTheWayOutAndShowTheLine) {
+  std::string deep = "a = " + std::string(400, '[') + std::string(400, ']');
+  struct Case {
+    std::string file, expected;
+  } cases[] = {
+      {"path = my.txt", "run.toml:1:8: a string needs quotes: path = \"my.txt\"\n    path = my.txt\n           ^"},
+      {"a = 1\npath = /a/b.txt # mine", "run.toml:2:8: a string needs quotes: path = \"/a/b.txt\"\n"},
+      {"name = foo bar", "a string needs quotes: name = \"foo bar\""},
+      {"device = null", "a string needs quotes: device = \"null\""},
+      {"tied = True", "true and false are written in small letters"},
+      {"a = \"x\nb = 2", "run.toml:1:7: the string has no closing \" on its line\n    a = \"x\n          ^"},
+      {"a = 'x", "the string has no closing ' on its line"},
+      {"a = 1\na = 2", "run.toml:2:5: the key 'a' is given a second time; keep one"},
+      {"[a]\nx = 1\n[a]\n", "run.toml:3:1: this section stands here a second time; put its keys together"},
+      {"a = \"C:\\path\"", "write it twice, or the string in single quotes"},
+      {"a =\nb = 1", "the key 'a' has no value"},
+      {"a =", "the key 'a' has no value"},
+      {"steps: 3", "expected key = value"},
+      {deep, "nested too deep"},
+      {"a = [\"é\" 2]", "\n    a = [\"é\" 2]\n             ^"}};
+  for (const Case& c : cases) {
+    std::string found = text(parseToml(c.file, "run.toml").status());
+    EXPECT_THAT(found, HasSubstr(c.expected)) << c.file;
+    EXPECT_THAT(found, testing::Not(HasSubstr("TOML_MAX_NESTED_VALUES")));
+    EXPECT_LT(found.size(), 500u);
+  }
+  Options o;
+  EXPECT_THAT(text(o.load("[training]\nsteps = 2024-01-01\n")),
+              HasSubstr("found a date or a time, expected an integer"));
+  for (const char* rubbish : {"\xff\xfe = 1", "", "=", "\r\n=\r\n", "a = \"\x01\""}) // no crash
+    (void)parseToml(rubbish, "run.toml");
 }
 
 TEST(Json, KeepsLinesAndRefusesRubbish) {

@@ -20,6 +20,8 @@ TEST(Tokenizer, CharactersAreSortedCodePoints) {
   EXPECT_THAT(*t.encode("ab €é"), ElementsAre(1, 2, 0, 4, 3));
   EXPECT_EQ(t.decode(*t.encode("b€é a")), "b€é a");
   EXPECT_THAT(text(t.encode("abx").status()), HasSubstr("'x' at offset 2 is not among the 5 characters"));
+  EXPECT_THAT(text(t.encode("\n").status()), HasSubstr("'\\n' at offset 0"));
+  EXPECT_THAT(text(t.encode("\x1b[31m").status()), HasSubstr("'\\x1b' at offset 0"));
 }
 
 TEST(Tokenizer, BytesTakeAnything) {
@@ -140,6 +142,24 @@ TEST(Dataset, ValidationIsWholeWithARaggedEnd) {
   for (int64_t i = 0; i < 99; ++i) EXPECT_EQ(labels[i], data->validation[i + 1]);
 }
 
+TEST(Dataset, TheFractionIsFoundAgain) {
+  for (int64_t tokens : {10, 999, 1115394, 1234567890})
+    for (double fraction : {0.1, 0.05, 0.25, 0.333, 0.9}) {
+      int64_t train = trainingTokens(tokens, fraction);
+      EXPECT_EQ(trainingTokens(tokens, validationFractionOf(train, tokens - train)), train)
+          << tokens << " " << fraction;
+    }
+  EXPECT_EQ(validationFractionOf(trainingTokens(1115394, 0.05), 1115394 - trainingTokens(1115394, 0.05)), 0.05);
+}
+
+TEST(Dataset, ATextThatLeavesNothingToPredictIsRefused) {
+  TemporaryFolder f;
+  f.write("one.txt", "x");
+  EXPECT_THAT(text(prepareDataset(f.path("one.txt"), f.path("data"), {}).status()),
+              HasSubstr("the text has 1 token, of which a validation fraction of 0.1 leaves 0 for training"));
+  EXPECT_FALSE(isFolder(f.path("data")));
+}
+
 TEST(Dataset, TrainBatchLabelsAreTheNextTokens) {
   TemporaryFolder f;
   f.write("a.txt", std::string(300, 'x') + "yz");
@@ -156,7 +176,9 @@ TEST(Dataset, TrainBatchLabelsAreTheNextTokens) {
       EXPECT_EQ(b.tokens.as<int32_t>()[row * 16 + t], data->train[at]);
       EXPECT_EQ(b.labels.as<int32_t>()[row * 16 + t], data->train[at + 1]);
     }
-  EXPECT_THAT(text(data->checkLength(4, 64)),
+  EXPECT_TRUE(data->checkTrainLength(64).ok());
+  EXPECT_THAT(text(data->checkTrainLength(300)), HasSubstr("one sample needs seq_len 300 + 1"));
+  EXPECT_THAT(text(data->checkValidationLength(4, 64)),
               HasSubstr("one validation batch needs local_batch_size 4 x seq_len 64 + 1 = 257"));
 }
 

@@ -2,6 +2,7 @@
 #include "data/Text.h"
 #include "TemporaryFolder.h"
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 using namespace tegula;
 using testing::HasSubstr;
@@ -28,6 +29,7 @@ TEST(Text, FolderIsReadInSortedOrderWithoutHiddenFiles) {
   for (const auto& d : r->documents) all += d.text;
   EXPECT_EQ(all, "AZB"); // "a.txt" < "a/z.md" < "b.txt": '.' comes before '/'
   EXPECT_EQ(r->skippedFiles, 4);
+  EXPECT_EQ(r->filesText(), "3 files read, 4 left out (.png empty hidden)");
 }
 
 TEST(Text, RefusesWithTheWayOut) {
@@ -40,8 +42,19 @@ TEST(Text, RefusesWithTheWayOut) {
   EXPECT_THAT(refusal(f.path("latin.txt")),
               HasSubstr("byte 0xe9 at offset 3 is not UTF-8; convert the file, for example: iconv"));
   EXPECT_THAT(refusal(f.path("binary.txt")), HasSubstr("byte 2 is NUL, so this is a binary file"));
-  EXPECT_THAT(refusal(f.path("folder")), HasSubstr("found no text (1 other files left out); files must end in .txt"));
+  EXPECT_THAT(refusal(f.path("folder")),
+              HasSubstr("found no text (0 files read, 1 left out (.bin)); files must end in .txt"));
   EXPECT_THAT(refusal(f.path("none")), HasSubstr("no such file or folder"));
+  ASSERT_EQ(::mkfifo(f.path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refusal(f.path("pipe")), HasSubstr("pipe: is a pipe; give a file or a folder"));
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("is a device"));
+}
+
+TEST(Text, LongListsOfLeftOutKindsAreCut) {
+  TextDocuments t;
+  t.skippedFiles = 8;
+  t.skippedKinds = {".a", ".b", ".c", ".d", ".e", ".f", ".g", ".h"};
+  EXPECT_EQ(t.filesText(), "0 files read, 8 left out (.a .b .c .d .e .f …)");
 }
 
 } // namespace

@@ -70,6 +70,15 @@ TEST(LearningRate, IsNanoGptsRule) {
   EXPECT_DOUBLE_EQ(r.at(2000), 1e-4);
 }
 
+TEST(LearningRate, SaysWhetherThePeakIsReached) {
+  LearningRate r{1e-3, 0.1, 100, 101, "cosine"};
+  EXPECT_TRUE(r.reachesPeak());
+  EXPECT_EQ(r.text(), "0.001 after 100 warm-up steps, then cosine to 0.0001 at step 101");
+  r.steps = 100;
+  EXPECT_FALSE(r.reachesPeak());
+  EXPECT_EQ(r.text(), "rises to 0.0009901 at step 100, the last; warm-up would take 100 steps to 0.001");
+}
+
 TEST(Metrics, LinesAreTorchtitans) {
   StepMetrics m{1, 8.0403, 1.3470, 0.001};
   Throughput t{1, 27483, 1.97e12 / 27483, 985e12, 1095216660, 101408950000};

@@ -6,6 +6,7 @@
 #include "config/Schema.h"
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 namespace tegula::config {
 namespace {
@@ -17,8 +18,7 @@ Item convert(const toml::node& node) {
     for (auto&& [key, value] : *table)
       item.entries.push_back({std::string(key.str()), convert(value), static_cast<int>(key.source().begin.line)});
     // toml++ sorts by name; people read errors and resolved files in the order in which they wrote.
-    std::stable_sort(item.entries.begin(), item.entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.line < b.line; });
+    std::ranges::sort(item.entries, {}, [](const Entry& e) { return std::tie(e.line, e.key); });
     return item;
   }
   if (const toml::array* array = node.as_array()) {

@@ -19,7 +19,7 @@ for ((round = 1; round <= rounds; round++)); do
   run=build/bench/train-$$
   rm -rf "$run"
   "$tegula" train --data "$text" --set "job.dump_folder=$run" --set data.tokenizer=char --set model.n_layers=4 --set model.n_heads=4 \
-    --set model.dim=128 --set training.seq_len=64 --set training.local_batch_size=12 --set "training.steps=$((steps + 10))" --set metrics.log_freq=1 \
+    --set model.dim=128 --set training.seq_len=64 --set training.local_batch_size=12 --set "training.steps=$((steps + 10))" --set lr_scheduler.warmup_steps=10 --set metrics.log_freq=1 \
     --set "training.dtype=$dtype" --set validation.enable=false --set checkpoint.enable=false --set hardware.threads=2 >/dev/null
   a=$(grep -o '"tps": *[0-9.]*' "$run/log.jsonl" | tail -n "$steps" | grep -o '[0-9.]*$' | median)
   rm -rf "$run"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20; // x86-64 and most AArch64 kernels
 
-constexpr size_t kTouchedAlone = size_t(64) << 20; // 10 ms: well above the cost of starting a thread
+constexpr size_t kTouchedAlone = size_t(4) << 20; // 1 ms: well above the cost of starting a thread
 
 constexpr int64_t kCheckedBytes = int64_t(64) << 20; // smaller blocks are not worth a look at /proc
 

@@ -91,6 +91,7 @@ std::string stepJson(const StepMetrics& m, const Throughput& t) {
 std::string validationJson(int64_t step, double loss, int64_t predictions, const Throughput& t) {
   nlohmann::ordered_json j{{"validate_step", step}, {"loss", number(loss)}, {"predictions", predictions}};
   j["measured"] = measured(t);
+  for (const char* ofTraining : {"tflops", "mfu"}) j["measured"].erase(ofTraining); // their formula has a backward pass
   return j.dump() + "\n";
 }
 

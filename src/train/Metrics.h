@@ -6,7 +6,7 @@
 // A line of log.jsonl is an object: what the same run computes again, bit for bit, and under "measured" what it does
 // not:
 //   {"step":1,"loss":8.04,"grad_norm":1.34,"lr":0.001,"measured":{"seconds":0.04,"tps":27483.1,"tflops":1.97,"mfu":0.2,"memory_bytes":1095216660}}
-//   {"validate_step":250,"loss":1.9035,"predictions":111539,"measured":{…}}
+//   {"validate_step":250,"loss":1.9035,"predictions":111539,"measured":{…}}   (no tflops and mfu: they count a backward pass)
 #pragma once
 
 #include "base/Status.h"

@@ -95,6 +95,8 @@ TEST(Metrics, LogIsCutBackToTheCheckpoint) {
   Throughput t;
   std::string one = stepJson({1, 2.5, 1, 1e-3}, t), two = stepJson({2, 2.25, 1, 1e-3}, t),
               validation = validationJson(2, 2.0, 10, t);
+  EXPECT_EQ(validation.find("mfu"), std::string::npos) << validation;
+  EXPECT_EQ(validation.find("tflops"), std::string::npos) << validation;
   f.write("log.jsonl", one + two + validation + stepJson({3, 2, 1, 1e-3}, t) + "{\"step\": 4, \"lo");
   ASSERT_TRUE(truncateLog(f.path("log.jsonl"), 2).ok());
   EXPECT_EQ(*readFile(f.path("log.jsonl")), one + two + validation);

@@ -50,8 +50,7 @@ TEST(FiniteDifference, SeesAWrongGradient) {
   std::vector<HostArray> inputs = {HostArray::fromValues(DType::F64, {3}, std::vector<double>{0.5, 1, 2})};
   std::vector<HostArray> upstream = {HostArray::fromValues(DType::F64, {3}, std::vector<double>{1, 1, 1})};
   Status status = checkGradient(wrong, "exp", inputs, {}, upstream);
-  EXPECT_THAT(std::string(message(status)),
-              testing::HasSubstr("gradient of input 0 at element 1 is 2.71828454"));
+  EXPECT_THAT(std::string(message(status)), testing::HasSubstr("gradient of input 0 at element 1 is 2.71828454"));
 }
 
 } // namespace

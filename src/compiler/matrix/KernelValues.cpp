@@ -101,9 +101,11 @@ Type TileOps::accumulating(DType d) { return d == DType::F32 && s_.wide ? b_.get
 
 Value TileOps::splat(const KernelValue& constant, Type element, const TileCoord& rows, const TileCoord& cols) {
   Type scalar = tile::registerType(element);
-  int64_t whole = constant.kind == KernelValue::Kind::Float ? static_cast<int64_t>(constant.real) : constant.integer;
+  auto whole = [&] { // a float constant in a tile of integers holds one
+    return constant.kind == KernelValue::Kind::Float ? static_cast<int64_t>(constant.real) : constant.integer;
+  };
   TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
-                                               : TypedAttr(b_.getIntegerAttr(scalar, whole));
+                                               : TypedAttr(b_.getIntegerAttr(scalar, whole()));
   Value x = arith::ConstantOp::create(b_, loc(), attribute);
   return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x,
                                rows.extent, cols.extent);

@@ -163,7 +163,7 @@ TEST_F(Plugin, handlesThatWereNotMadeAreErrors) {
   auto text = [](const Status& s) { return std::string(message(s)); };
   EXPECT_THAT(text(open("device", "*device = calloc").status()),
               HasSubstr("`device_open` returned TG_OK but made nothing"));
-  auto buffer = open("buffer", "*buffer = b;"), queue = open("queue", "*queue = calloc"),
+  auto buffer = open("buffer", "b = calloc(1, sizeof(*b));"), queue = open("queue", "*queue = calloc"),
        event = open("event", "*event = calloc"), list = open("list", "*list = calloc");
   for (const auto* device : {&buffer, &queue, &event, &list}) ASSERT_TRUE(device->ok()) << device->status();
   EXPECT_THAT(text((*buffer)->allocate(8).status()), HasSubstr("`buffer_alloc` returned TG_OK but made nothing"));

@@ -23,9 +23,7 @@ Shape axesUpTo(int n) {
   for (int i = 0; i < n; ++i) s.push_back(i);
   return s;
 }
-} // namespace
 
-namespace {
 /// Whether the shapes and attributes are right, so that it is the element types that a primitive refuses: it takes the
 /// same shapes of some other types.
 bool takesOtherTypes(const Primitive& p, TensorTypes types, const Attributes& attributes) {

@@ -102,6 +102,19 @@ std::shared_ptr<const OperatorLibrary> authorLibrary() {
   return loaded.ok() ? *loaded : nullptr;
 }
 
+/// Element (i, j) of a product, and the sum of its terms' magnitudes.
+struct Sum {
+  double value = 0, size = 0;
+};
+Sum productAt(const TestOperand& a, const TestOperand& b, int64_t i, int64_t j, int64_t depth) {
+  Sum sum;
+  for (int64_t k = 0; k < depth; ++k) {
+    double term = a.at({i, k}) * b.at({k, j});
+    sum.value += term, sum.size += std::fabs(term);
+  }
+  return sum;
+}
+
 TEST(Author, ReductionsWithoutDots) {
   auto library = authorLibrary();
   ASSERT_TRUE(library);
@@ -141,13 +154,9 @@ TEST(Author, TwoReductionsThatMeetInTheEpilogue) {
       ASSERT_TRUE(y.ok()) << message(y.status());
       for (int64_t i = 0; i < x.m; ++i)
         for (int64_t j = 0; j < x.n; ++j) {
-          double left = 0, right = 0, leftSize = 0, rightSize = 0;
-          for (int64_t k = 0; k < x.k; ++k) {
-            left += a.at({i, k}) * w.at({k, j}), leftSize += std::fabs(a.at({i, k}) * w.at({k, j}));
-            right += a.at({i, k}) * u.at({k, j}), rightSize += std::fabs(a.at({i, k}) * u.at({k, j}));
-          }
-          double tolerance = static_cast<double>(2 * x.k + 3) * 0x1p-24 * leftSize * rightSize;
-          ASSERT_NEAR(y->values[0][static_cast<size_t>(i * x.n + j)], left * right, tolerance)
+          Sum left = productAt(a, w, i, j, x.k), right = productAt(a, u, i, j, x.k);
+          double tolerance = static_cast<double>(2 * x.k + 3) * 0x1p-24 * left.size * right.size;
+          ASSERT_NEAR(y->values[0][static_cast<size_t>(i * x.n + j)], left.value * right.value, tolerance)
               << target.name << " " << i << "," << j << " of " << x.m << "x" << x.n << "x" << x.k;
         }
     }
@@ -183,10 +192,9 @@ TEST(Author, ATransposeOfAnAccumulatorKeepsItsValue) {
     ASSERT_TRUE(y.ok()) << message(y.status());
     for (int64_t i = 0; i < 13; ++i)
       for (int64_t j = 0; j < 21; ++j) {
-        double want = 0, size = 0;
-        for (int64_t k = 0; k < 9; ++k)
-          want += a.at({i, k}) * b.at({k, j}), size += std::fabs(a.at({i, k}) * b.at({k, j}));
-        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 21 + j)], want, 11 * 0x1p-24 * size) << i << "," << j;
+        Sum want = productAt(a, b, i, j, 9);
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 21 + j)], want.value, 11 * 0x1p-24 * want.size)
+            << i << "," << j;
       }
   }
 }
@@ -204,11 +212,9 @@ TEST(Author, ElementwiseWorkAroundADot) {
     ASSERT_TRUE(y.ok()) << message(y.status());
     for (int64_t i = 0; i < 31; ++i)
       for (int64_t j = 0; j < 45; ++j) {
-        double sum = 0, size = 0;
-        for (int64_t k = 0; k < 300; ++k)
-          sum += x.at({i, k}) * w.at({k, j}), size += std::fabs(x.at({i, k}) * w.at({k, j}));
-        double want = std::max(sum, 0.0) * g.at({i, j}) - sum;
-        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 45 + j)], want, 2 * 304 * 0x1p-24 * size) << target.name;
+        Sum sum = productAt(x, w, i, j, 300);
+        double want = std::max(sum.value, 0.0) * g.at({i, j}) - sum.value;
+        ASSERT_NEAR(y->values[0][static_cast<size_t>(i * 45 + j)], want, 2 * 304 * 0x1p-24 * sum.size) << target.name;
       }
   }
 }

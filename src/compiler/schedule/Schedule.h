@@ -1,8 +1,8 @@
 // A schedule: how an algorithm over tiles is laid onto a machine, as a value of its own. The code that applies it is
 // elsewhere (matrix/KernelToTile, tile/LowerScratch); what may be chosen, and why, is in ScheduleChooser.h.
 //
-//   contraction { tile BM=516 BN=1024 BK=128; order item depth_block panel row depth; parallel M N; dot fma 6x64 unroll 4 group 4;
-//     pack left=rows right=panels; stage panel=L1 left=L2 accumulator=scratch; }
+//   contraction { tile BM=510 BN=1024 BK=128; order item depth_block panel row depth; parallel M N;
+//     dot fma 6x64 unroll 4 group 8; pack left=rows right=panels; stage panel=L1 left=L2 accumulator=scratch; }
 //
 // Text and value convert both ways without loss: toString(*parseSchedule(text)) == text for every text that toString
 // made.

@@ -63,7 +63,7 @@ class FileLock {
 public:
   /// Blocks until the lock is held.
   static StatusOr<FileLock> acquire(const std::string& path);
-  /// Does not block. Fails with FailedPrecondition while another process or thread holds it.
+  /// Does not block. Fails with Unavailable while another process or thread holds it.
   static StatusOr<FileLock> tryAcquire(const std::string& path);
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&& other) noexcept {

@@ -9,16 +9,6 @@
 #include <unistd.h>
 
 namespace tegula {
-namespace {
-
-/// systemError(), but FailedPrecondition is what a lock that is held says.
-Status cannot(std::string_view what, const std::string& path, int errorNumber) {
-  Status s = systemError(what, path, errorNumber);
-  return absl::IsNotFound(s) ? s : absl::PermissionDeniedError(s.message());
-}
-
-} // namespace
-
 StatusOr<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return systemError("cannot open", path, errno);
@@ -44,7 +34,7 @@ MappedFile::~MappedFile() {
 
 StatusOr<FileLock> FileLock::lock(const std::string& path, bool wait) {
   int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) return cannot("cannot open", path, errno);
+  if (descriptor < 0) return systemError("cannot open", path, errno);
   // flock, not fcntl: it belongs to the open file, so that it also excludes other threads and is not lost when some
   // other descriptor of the file is closed.
   int result;
@@ -53,8 +43,8 @@ StatusOr<FileLock> FileLock::lock(const std::string& path, bool wait) {
   if (result == 0) return FileLock(descriptor);
   int error = errno;
   ::close(descriptor);
-  if (error == EWOULDBLOCK) return failed("{} is locked by another process", path);
-  return cannot("cannot lock", path, error);
+  if (error == EWOULDBLOCK) return absl::UnavailableError(fmt::format("{} is locked by another process", path));
+  return systemError("cannot lock", path, error);
 }
 
 StatusOr<FileLock> FileLock::acquire(const std::string& path) { return lock(path, true); }

@@ -69,7 +69,11 @@ TEST_F(FilesTest, MapsFilesOfAnySize) {
 TEST_F(FilesTest, LocksExcludeOtherHoldersAndProcesses) {
   auto held = FileLock::acquire(path("lock"));
   ASSERT_TRUE(held.ok());
-  EXPECT_THAT(std::string(message(FileLock::tryAcquire(path("lock")).status())), HasSubstr("is locked"));
+  Status taken = FileLock::tryAcquire(path("lock")).status();
+  EXPECT_TRUE(absl::IsUnavailable(taken));
+  EXPECT_THAT(std::string(message(taken)), HasSubstr("is locked"));
+  Status impossible = FileLock::tryAcquire(path("nowhere/lock")).status(); // is no lock that somebody holds
+  EXPECT_FALSE(impossible.ok() || absl::IsUnavailable(impossible));
   pid_t child = fork();
   if (child == 0) _exit(FileLock::tryAcquire(path("lock")).ok() ? 1 : 0);
   int result = 1;

@@ -1,5 +1,6 @@
-// Host memory for buffers and scratch: zero-filled, aligned, every page present before the first use, huge pages for
-// large blocks. A steady step must not fault a page: on virtual machines a fault costs more than the work on its page.
+// Host memory for buffers and scratch: zero-filled, aligned, huge pages for large blocks. Pages are made present when a
+// block is allocated (of large blocks, soon after: Population.h). A steady step must not fault a page: on virtual
+// machines a fault costs more than the work on its page.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ private:
   int64_t bytes_ = 0;
 };
 
-/// Memory that can be had now without swapping or killing anybody, in bytes; a very large number if unknown. Large
-/// blocks are refused by it, because taking pages that are not there ends the process, not the call.
+/// Memory that can be had now without swapping or killing anybody, in bytes; a very large number if unknown. What was
+/// promised to buffers and is not present yet is taken off. Large blocks are refused by it, because taking pages that are not there ends the process, not the call.
 int64_t availableMemoryBytes();
 
 /// Memory of this machine that buffers may take, in bytes; 0 if unknown. A container's limit counts.

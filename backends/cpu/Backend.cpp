@@ -1,6 +1,7 @@
 // The table of the cpu backend: devices, memory, queues, kernels and lists over host threads. Built in (linked under
 // another entry name, TG_CPU_BACKEND_ENTRY) or as a plugin; both go through the same table.
 #include "CommandList.h"
+#include "Population.h"
 #include "Processor.h"
 #include "sdk/Error.h"
 
@@ -11,14 +12,17 @@
 #include <mutex>
 #include <new>
 #include <sched.h>
+#include <system_error>
+#include <unistd.h>
 
 #ifndef TG_CPU_BACKEND_ENTRY
 #define TG_CPU_BACKEND_ENTRY tg_backend_query
 #endif
 
 struct tg_device {
-  explicit tg_device(int threads) : pool(threads) {}
+  explicit tg_device(int threads) : pool(threads), population(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {}
   tegula::sdk::WorkerPool pool;
+  tegula::cpu::Population population; // of its buffers
 };
 
 struct tg_queue {
@@ -79,36 +83,44 @@ tg_result deviceOpen(int32_t index, const tg_device_options* options, tg_device*
   if (threads < 0 || threads > 4096)
     return tg_fail(error, TG_ERROR_INVALID, "cpu: %d threads were asked for: use 1 to 4096, or 0 for all cores",
                    threads);
+  if (threads == 0) threads = allowedThreads();
   return guarded(error, [&]() -> tg_result {
-    *device = new tg_device(threads ? threads : allowedThreads());
+    try {
+      *device = new tg_device(threads);
+    } catch (const std::system_error& e) {
+      return tg_fail(error, TG_ERROR_DEVICE, "cpu: %d threads cannot be started (%s): ask for fewer", threads,
+                     e.what());
+    }
     return TG_OK;
   });
 }
 
 void deviceClose(tg_device* device) { delete device; }
 
-tg_result deviceInfo(tg_device* device, tg_device_info* info, tg_error*) {
+tg_result deviceInfo(tg_device* device, tg_device_info* info, tg_error* error) {
   static const char* const formats[] = {kFormat};
-  const Processor& p = processor();
-  tg_device_info full{};
-  full.size = std::min(info->size, sizeof(full));
-  full.name = p.name.c_str();
-  full.features = p.features.c_str();
-  full.code_formats = formats;
-  full.code_format_count = 1;
-  full.threads = device->pool.threads();
-  full.memory_bytes = tegula::cpu::hostMemoryBytes();
-  full.flags = TG_DEVICE_HOST_VISIBLE | TG_DEVICE_SYNCHRONOUS;
-  full.queue_count = 1;
-  std::memcpy(info, &full, full.size);
-  return TG_OK;
+  return guarded(error, [&]() -> tg_result {
+    const Processor& p = processor();
+    tg_device_info full{};
+    full.size = std::min(info->size, sizeof(full));
+    full.name = p.name.c_str();
+    full.features = p.features.c_str();
+    full.code_formats = formats;
+    full.code_format_count = 1;
+    full.threads = device->pool.threads();
+    full.memory_bytes = tegula::cpu::hostMemoryBytes();
+    full.flags = TG_DEVICE_HOST_VISIBLE | TG_DEVICE_SYNCHRONOUS;
+    full.queue_count = 1;
+    std::memcpy(info, &full, full.size);
+    return TG_OK;
+  });
 }
 
 // ---- Memory
 
 tg_result bufferAlloc(tg_device* device, int64_t bytes, tg_buffer** buffer, tg_error* error) {
   return guarded(error, [&]() -> tg_result {
-    Memory memory = Memory::allocate(bytes);
+    Memory memory = Memory::allocate(bytes, &device->population);
     if (!memory)
       return tg_fail(error, TG_ERROR_MEMORY, "cpu: no memory for a buffer of %lld bytes, %lld are available",
                      (long long)bytes, (long long)tegula::cpu::availableMemoryBytes());

@@ -28,6 +28,7 @@ Memory::Memory(Memory&& other) noexcept { *this = std::move(other); }
 Memory& Memory::operator=(Memory&& other) noexcept {
   std::swap(address_, other.address_);
   std::swap(base_, other.base_);
+  std::swap(population_, other.population_);
   std::swap(mapped_, other.mapped_);
   std::swap(bytes_, other.bytes_);
   return *this;
@@ -35,11 +36,11 @@ Memory& Memory::operator=(Memory&& other) noexcept {
 
 Memory::~Memory() {
   if (!base_) return;
-  if (mapped_ > kPopulatedAtOnce) Population::instance().remove(address_);
+  if (population_) population_->remove(address_);
   munmap(base_, mapped_);
 }
 
-Memory Memory::allocate(int64_t bytes) {
+Memory Memory::allocate(int64_t bytes, Population* population) {
   Memory m;
   if (bytes < 0 || bytes > (int64_t(1) << 46)) return m; // beyond any address space
   if (bytes >= kCheckedBytes && bytes > availableMemoryBytes()) return m;
@@ -59,10 +60,12 @@ Memory Memory::allocate(int64_t bytes) {
 #ifdef MADV_HUGEPAGE
   if (huge) madvise(m.address_, wanted, MADV_HUGEPAGE);
 #endif
-  if (wanted <= kPopulatedAtOnce)
+  if (!population || wanted <= kPopulatedAtOnce) {
     populate(m.address_, wanted, page);
-  else
-    Population::instance().add(m.address_, wanted);
+  } else {
+    m.population_ = population;
+    population->add(m.address_, wanted);
+  }
   return m;
 }
 
@@ -124,8 +127,7 @@ MemoryGroup memoryGroup() {
 
 int64_t availableMemoryBytes() {
   int64_t kib = numberAfter("/proc/meminfo", "MemAvailable:", kNoLimit / 1024); // proc(5)
-  int64_t promised = Population::instance().pendingBytes();
-  return std::max<int64_t>(0, std::min(kib * 1024, memoryGroup().room) - promised);
+  return std::max<int64_t>(0, std::min(kib * 1024, memoryGroup().room) - Population::allPendingBytes());
 }
 
 int64_t hostMemoryBytes() {

@@ -8,6 +8,8 @@
 
 namespace tegula::cpu {
 
+class Population;
+
 /// Owns one block. Movable, not copyable.
 class Memory {
 public:
@@ -15,16 +17,18 @@ public:
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&& other) noexcept;
   ~Memory();
-  /// At least one byte, aligned to 64 (to 2 MiB from 2 MiB on). An empty Memory on failure.
-  static Memory allocate(int64_t bytes);
+  /// At least one byte, aligned to 64 (to 2 MiB from 2 MiB on). An empty Memory on failure. With a `population`, which
+  /// must outlive the block, a large block may be returned before its pages are present.
+  static Memory allocate(int64_t bytes, Population* population = nullptr);
 
   explicit operator bool() const { return address_ != nullptr; }
   uint8_t* address() const { return address_; }
   int64_t bytes() const { return bytes_; }
 
 private:
-  uint8_t* address_ = nullptr; // what callers see
-  void* base_ = nullptr;       // of the mapping
+  uint8_t* address_ = nullptr;       // what callers see
+  void* base_ = nullptr;             // of the mapping
+  Population* population_ = nullptr; // that may be at it
   size_t mapped_ = 0;
   int64_t bytes_ = 0;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sys/mman.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace tegula::cpu {
 namespace {
@@ -16,12 +15,8 @@ void populate(uint8_t* begin, size_t bytes, size_t page) {
 #ifdef MADV_POPULATE_WRITE
   if (madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return; // Linux 5.14
 #endif
-  for (size_t i = 0; i < bytes; i += page) __atomic_fetch_or(begin + i, 0, __ATOMIC_RELAXED); // a write that changes nothing
-}
-
-Population& Population::instance() {
-  static Population population(static_cast<size_t>(sysconf(_SC_PAGESIZE)));
-  return population;
+  for (size_t i = 0; i < bytes; i += page)
+    __atomic_fetch_or(begin + i, 0, __ATOMIC_RELAXED); // a write that changes nothing
 }
 
 Population::~Population() {
@@ -31,6 +26,7 @@ Population::~Population() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  addPending(-pendingBytes_);
 }
 
 void Population::add(uint8_t* begin, size_t bytes) {
@@ -45,6 +41,7 @@ void Population::add(uint8_t* begin, size_t bytes) {
       }
     }
     blocks_.push_back({begin, bytes});
+    addPending(static_cast<int64_t>(bytes));
   }
   changed_.notify_all();
 }
@@ -53,19 +50,18 @@ void Population::remove(const uint8_t* begin) {
   std::unique_lock<std::mutex> lock(mutex_);
   auto found = std::ranges::find(blocks_, begin, &Block::begin);
   if (found == blocks_.end()) return;
+  addPending(-static_cast<int64_t>(found->bytes - found->done));
   if (busy_ && found == blocks_.begin()) {
-    found->bytes = 0; // run() forgets it after the part in progress
+    found->bytes = found->done; // run() forgets it after the part in progress
     changed_.wait(lock, [&] { return blocks_.empty() || blocks_.front().begin != begin; });
   } else {
     blocks_.erase(found);
   }
 }
 
-int64_t Population::pendingBytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  size_t bytes = 0;
-  for (const Block& b : blocks_) bytes += b.bytes - std::min(b.bytes, b.done);
-  return static_cast<int64_t>(bytes);
+void Population::addPending(int64_t bytes) {
+  pendingBytes_ += bytes;
+  allPendingBytes_ += bytes;
 }
 
 void Population::run() {
@@ -80,8 +76,11 @@ void Population::run() {
     populate(block.begin + block.done, part, page_);
     lock.lock();
     busy_ = false;
-    blocks_.front().done += part;
-    if (blocks_.front().done >= blocks_.front().bytes) blocks_.pop_front();
+    Block& first = blocks_.front();
+    size_t counted = std::min(part, first.bytes - first.done); // nothing of a block that was removed meanwhile
+    first.done += counted;
+    addPending(-static_cast<int64_t>(counted));
+    if (first.done == first.bytes) blocks_.pop_front();
     changed_.notify_all();
   }
 }

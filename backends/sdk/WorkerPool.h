@@ -53,17 +53,18 @@ public:
     void* context = nullptr;
   };
 
+  /// Throws std::system_error where the system has no more threads to give.
   explicit WorkerPool(int threads, int64_t spinNs = 20'000) : threads_(std::max(1, threads)), spinNs_(spinNs) {
     lanes_ = std::make_unique<Lane[]>(threads_);
     workers_.reserve(threads_ - 1);
-    for (int w = 1; w < threads_; ++w) workers_.emplace_back([this, w] { workerLoop(w); });
+    try {
+      for (int w = 1; w < threads_; ++w) workers_.emplace_back([this, w] { workerLoop(w); });
+    } catch (...) {
+      stop(); // those that did start
+      throw;
+    }
   }
-  ~WorkerPool() {
-    stop_.store(true, std::memory_order_relaxed);
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    epoch_.notify_all();
-    for (std::thread& t : workers_) t.join();
-  }
+  ~WorkerPool() { stop(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
@@ -84,6 +85,13 @@ public:
   }
 
 private:
+  void stop() {
+    stop_.store(true, std::memory_order_relaxed);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    epoch_.notify_all();
+    for (std::thread& t : workers_) t.join();
+  }
+
   static constexpr size_t kCacheLine = 64;
   struct alignas(kCacheLine) Lane {
     std::atomic<uint64_t> word{0}; // epoch << 32 | chunks left

@@ -13,6 +13,7 @@ void addCache(CLI::App& app, Outcome& outcome) {
   c->add_flag("--clear", *clear, "Remove every image");
   c->callback([=, &outcome] {
     ImageStore store(cacheFolder({}), 0);
+    if (store.folder().empty()) return; // cacheFolder() has said why
     ImageStore::Usage usage = store.usage();
     if (*clear) outcome.status = store.clear();
     if (outcome.status.ok())

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace tegula {
 namespace {
@@ -56,6 +57,7 @@ bool isImageName(std::string_view name) {
 std::vector<File> filesOf(const std::string& folder) {
   std::vector<File> files;
   std::error_code error;
+  if (folder.empty()) return files;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::error_code gone; // another process may remove it between two calls
     File f{entry.path(), static_cast<int64_t>(entry.file_size(gone)), {}};
@@ -74,6 +76,7 @@ std::string ImageStore::pathOf(std::string_view key) const {
 }
 
 std::optional<std::vector<uint8_t>> ImageStore::load(std::string_view key) const {
+  if (folder_.empty()) return std::nullopt;
   std::string path = pathOf(key);
   auto text = readFile(path);
   if (!text.ok()) return std::nullopt;
@@ -97,6 +100,7 @@ std::optional<std::vector<uint8_t>> ImageStore::load(std::string_view key) const
 }
 
 Status ImageStore::store(std::string_view key, std::span<const uint8_t> image) const {
+  if (folder_.empty()) return OkStatus();
   TG_RETURN_IF_ERROR(makeFolders(folder_));
   std::vector<uint8_t> bytes;
   bytes.reserve(kHeaderBytes + key.size() + image.size());
@@ -121,7 +125,7 @@ Status ImageStore::store(std::string_view key, std::span<const uint8_t> image) c
 }
 
 void ImageStore::trim() const {
-  if (!isFolder(folder_)) return;
+  if (folder_.empty() || !isFolder(folder_)) return;
   auto lock = FileLock::tryAcquire(folder_ + "/lock");
   if (!lock.ok()) return;
   std::vector<File> files = filesOf(folder_);
@@ -159,6 +163,24 @@ Status ImageStore::clear() const {
   return OkStatus();
 }
 
+namespace {
+
+/// Without a home, a folder of this user in the temporary folder, where anybody could have made it before: machine code
+/// is loaded from it, so it is used only if nobody else can write there.
+std::string privateTemporaryFolder() {
+  std::string folder = (fs::temp_directory_path() / fmt::format("tegula-cache-{}", ::geteuid())).string();
+  struct stat info;
+  ::mkdir(folder.c_str(), S_IRWXU);
+  if (::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+      !(info.st_mode & (S_IWGRP | S_IWOTH)))
+    return folder;
+  logWarning("kernel cache: {} is not this user's own folder, so nothing is kept on disk; set HOME or TEGULA_CACHE",
+             folder);
+  return "";
+}
+
+} // namespace
+
 std::string cacheFolder(std::string_view asked) {
   if (!asked.empty()) return std::string(asked);
   auto variable = [](const char* name) {
@@ -168,7 +190,7 @@ std::string cacheFolder(std::string_view asked) {
   if (std::string folder = variable("TEGULA_CACHE"); !folder.empty()) return folder;
   if (std::string folder = variable("XDG_CACHE_HOME"); !folder.empty()) return folder + "/tegula";
   if (std::string home = variable("HOME"); !home.empty()) return home + "/.cache/tegula";
-  return (fs::temp_directory_path() / "tegula-cache").string();
+  return privateTemporaryFolder();
 }
 
 } // namespace tegula

@@ -29,7 +29,7 @@ namespace tegula {
 
 class ImageStore {
 public:
-  /// Makes the folder when something is stored. `limitBytes` bounds the sum of file sizes after trim().
+  /// Makes the folder when something is stored; an empty name is a store that keeps nothing. `limitBytes` bounds the sum of file sizes after trim().
   ImageStore(std::string folder, int64_t limitBytes) : folder_(std::move(folder)), limitBytes_(limitBytes) {}
 
   /// The image stored under `key`, or nothing.
@@ -54,7 +54,8 @@ private:
   int64_t limitBytes_;
 };
 
-/// `asked` if not empty, else TEGULA_CACHE, $XDG_CACHE_HOME/tegula, ~/.cache/tegula.
+/// `asked` if not empty, else TEGULA_CACHE, $XDG_CACHE_HOME/tegula, ~/.cache/tegula. Without a home a folder of this user
+/// alone in the temporary folder, or empty if somebody else has it: machine code is loaded from it.
 std::string cacheFolder(std::string_view asked);
 
 } // namespace tegula

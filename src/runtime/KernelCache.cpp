@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fmt/ranges.h>
+#include <system_error>
 #include <thread>
 
 namespace tegula {
@@ -53,12 +54,22 @@ StatusOr<std::vector<const Kernel*>> KernelCache::get(std::span<const KernelRef>
 
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t i = next++; i < jobs.size(); i = next++) run(jobs[i]);
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      try {
+        run(jobs[i]);
+      } catch (const std::exception& e) { // a thread's exceptions end the process
+        jobs[i].status = failed("kernel {}: {}", jobs[i].source->name, e.what());
+      }
+    }
   };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min<size_t>(threads_, jobs.size()); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& t : helpers) t.join();
+  {
+    std::vector<std::jthread> helpers;
+    try {
+      for (size_t i = 1; i < std::min<size_t>(threads_, jobs.size()); ++i) helpers.emplace_back(work);
+    } catch (const std::system_error&) { // no more threads to be had: those there are do it
+    }
+    work();
+  }
 
   bool stored = false;
   for (Job& job : jobs) {

@@ -67,7 +67,10 @@ public:
   const Recording& current() const { return recordings_[number_ & 1]; }
   /// The recorded value of a handle of the current recording, or what is wrong with it.
   StatusOr<Value> valueOf(const Tensor&, std::string_view user, int operand) const;
-  bool isLast(const Tensor& t) const { return t.recording_ == static_cast<uint16_t>(number_ - 1); }
+  /// Whether it is a handle of this session's last recording.
+  bool isLast(const Tensor& t) const {
+    return t.session_ == session_ && t.recording_ == static_cast<uint16_t>(number_ - 1);
+  }
   static Value rawValue(const Tensor& t) { return {t.node_, t.result_}; }
   const TensorType& type(const Tensor&) const;
   const TensorType& type(const Recording& r, Value v) const {

@@ -4,6 +4,10 @@
 #include <ctime>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
 
 namespace tegula::sdk {
 namespace {
@@ -34,6 +38,55 @@ TEST(WorkerPool, everyItemOnceForOddCounts) {
         ASSERT_LT(counts.worstWorker.load(), threads);
       }
   }
+}
+
+/// Items that wait for each other: done only if as many threads work at once.
+struct Meeting {
+  int expected;
+  std::atomic<int> arrived{0};
+  static void work(void* context, int64_t begin, int64_t end, int) {
+    auto& m = *static_cast<Meeting*>(context);
+    m.arrived += static_cast<int>(end - begin);
+    auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (m.arrived < m.expected && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+    if (m.arrived < m.expected) m.missed = true;
+  }
+  std::atomic<bool> missed{false};
+};
+
+/// Workers that spin and workers that have gone to sleep both come: all of them, each for the one chunk of its lane.
+TEST(WorkerPool, everyWorkerComes) {
+  for (int threads : {2, 3, 5})
+    for (auto pause : {std::chrono::milliseconds(0), std::chrono::milliseconds(30)}) {
+      WorkerPool pool(threads);
+      for (int round = 0; round < 5; ++round) {
+        std::this_thread::sleep_for(pause);
+        Meeting meeting{threads};
+        pool.run({threads, threads, threads, &Meeting::work, &meeting});
+        ASSERT_FALSE(meeting.missed) << threads << " threads after " << pause.count() << " ms";
+      }
+    }
+}
+
+TEST(WorkerPool, threadsThatTheSystemRefusesAreAnException) {
+#if defined(__SANITIZE_ADDRESS__) || (defined(__has_feature) && __has_feature(address_sanitizer))
+  GTEST_SKIP() << "needs a build without sanitizers: they end the process where there is no memory for a thread";
+#endif
+  pid_t child = fork();
+  if (child == 0) { // room for a few stacks, not for all
+    rlimit limit{size_t(256) << 20, size_t(256) << 20};
+    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(2);
+    try {
+      WorkerPool pool(1000);
+    } catch (const std::system_error&) {
+      _exit(0);
+    }
+    _exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(WorkerPool, widthOneStaysOnTheCaller) {

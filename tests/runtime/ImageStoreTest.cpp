@@ -4,10 +4,12 @@
 #include "base/Files.h"
 #include "base/Log.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace tegula {
 namespace {
@@ -128,11 +130,72 @@ TEST(ImageStore, concurrentProcessesAgree) {
   }
 }
 
+/// Sets a variable, or removes it (nullptr), until the end of the test.
+class Variable {
+public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    set(value);
+  }
+  ~Variable() { set(old_ ? old_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+private:
+  void set(const char* value) const {
+    if (value)
+      setenv(name_, value, 1);
+    else
+      unsetenv(name_);
+  }
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
 TEST(ImageStore, folderComesFromTheEnvironment) {
+  Variable home("HOME", "/home/somebody"), xdg("XDG_CACHE_HOME", nullptr), own("TEGULA_CACHE", nullptr);
   EXPECT_EQ(cacheFolder("asked"), "asked");
-  setenv("TEGULA_CACHE", "/elsewhere", 1);
+  EXPECT_EQ(cacheFolder(""), "/home/somebody/.cache/tegula");
+  Variable xdgSet("XDG_CACHE_HOME", "/caches");
+  EXPECT_EQ(cacheFolder(""), "/caches/tegula");
+  Variable ownSet("TEGULA_CACHE", "/elsewhere");
   EXPECT_EQ(cacheFolder(""), "/elsewhere");
-  unsetenv("TEGULA_CACHE");
+}
+
+/// Machine code is loaded from the folder: one that others can fill is not used.
+TEST(ImageStore, withoutAHomeTheFolderIsThisUsersAlone) {
+  namespace fs = std::filesystem;
+  setLogLevel(LogLevel::Error); // it warns
+  TemporaryFolder temporary;
+  std::string shared = temporary.path();
+  Variable home("HOME", nullptr), xdg("XDG_CACHE_HOME", nullptr), own("TEGULA_CACHE", nullptr),
+      place("TMPDIR", shared.c_str());
+  std::string folder = cacheFolder("");
+  EXPECT_EQ(folder, fmt::format("{}/tegula-cache-{}", shared, geteuid()));
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(cacheFolder(""), folder) << "also when it is there";
+  fs::permissions(folder, fs::perms::all);
+  EXPECT_EQ(cacheFolder(""), "") << "anybody may write";
+  fs::remove_all(folder);
+  fs::create_directories(shared + "/theirs");
+  fs::create_directory_symlink(shared + "/theirs", folder);
+  EXPECT_EQ(cacheFolder(""), "") << "leads elsewhere";
+  if (geteuid() == 0) {
+    fs::remove(folder);
+    fs::create_directories(folder);
+    ASSERT_EQ(chown(folder.c_str(), 12345, 12345), 0);
+    EXPECT_EQ(cacheFolder(""), "") << "belongs to another user";
+  }
+  setLogLevel(LogLevel::Warning);
+}
+
+TEST(ImageStore, withoutAFolderNothingIsKept) {
+  ImageStore store("", 1 << 20);
+  EXPECT_TRUE(store.store("a", bytes(10, 1)).ok());
+  EXPECT_FALSE(store.load("a"));
+  store.trim();
+  EXPECT_EQ(store.usage().files, 0);
+  EXPECT_TRUE(store.clear().ok());
 }
 
 } // namespace

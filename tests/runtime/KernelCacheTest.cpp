@@ -51,6 +51,15 @@ TEST_F(KernelCaches, compilesOnceThenMemoryThenDisk) {
   EXPECT_EQ(second.fromDisk(), 7);
 }
 
+/// On a helper thread, an exception that nobody catches would end the process.
+TEST_F(KernelCaches, anExceptionOfTheCompilerIsItsKernelsError) {
+  struct Throwing : ImageCompiler {
+    StatusOr<CodeImage> compile(const KernelSource& k) const override { throw std::runtime_error("out of " + k.name); }
+  } compiler;
+  EXPECT_THAT(std::string(message(cache(compiler, 3).get(kernels(6)).status())),
+              HasSubstr("kernel kernel 0: out of kernel 0"));
+}
+
 TEST_F(KernelCaches, anotherCompilerVersionCompilesAgain) {
   ImageCompiler one("1"), two("2");
   ASSERT_TRUE(cache(one).get(kernels(2)).ok());

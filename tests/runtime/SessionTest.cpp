@@ -56,6 +56,15 @@ TEST_P(Sessions, computesWhatIsAskedFor) {
   EXPECT_THAT(valueOf(half), ElementsAre(5.5, 6, 6.5));
 }
 
+TEST_P(Sessions, aTensorOfAnotherSessionHasNoValueHere) {
+  std::unique_ptr<Session> other = make();
+  Tensor mine = session->input(vector({1, 2})) * 1, theirs = other->input(vector({30, 40})) * 1;
+  ASSERT_TRUE(evaluate({mine}).ok());
+  ASSERT_TRUE(other->evaluate({{theirs}}).ok());
+  EXPECT_FALSE(session->value(theirs).ok());
+  EXPECT_THAT(valueOf(mine), ElementsAre(1, 2));
+}
+
 TEST_P(Sessions, oneStepIsOnePlan) {
   int32_t w = session->addState("w", vector({1, 2}));
   double expected = 1;

@@ -8,6 +8,7 @@ namespace tegula {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kLargestSquared = std::sqrt(static_cast<double>(std::numeric_limits<float>::max())); // by AdamW, in f32
 constexpr double kNormEpsilon = 1e-6; // PyTorch's clip_grad_norm_ divides by norm + 1e-6
 
 bool isFinite(double x) { return std::isfinite(x); }
@@ -114,10 +115,16 @@ StatusOr<StepResult> TrainStep::recover(const HostArray& tokens, const HostArray
   }
   TG_RETURN_IF_ERROR(session_->evaluate(largest));
   if (!isFinite(failed.loss)) failed.nonFinite.push_back("loss");
+  // Clipping leaves no element larger than the norm that it clips to.
+  const double mostAfterClipping = options_.maxNorm > 0 ? options_.maxNorm : kInfinity;
   double top = 0;
   for (size_t i = 0; i < largest.size(); ++i) {
     TG_ASSIGN_OR_RETURN(double value, session_->scalarValue(largest[i]));
-    if (!isFinite(value)) failed.nonFinite.push_back(parameters_->list()[i].name);
+    const std::string& name = parameters_->list()[i].name;
+    if (!isFinite(value))
+      failed.nonFinite.push_back(name);
+    else if (std::min(value, mostAfterClipping) > kLargestSquared)
+      failed.nonFinite.push_back(name + " (its square)");
     top = std::max(top, value);
   }
   if (!failed.nonFinite.empty()) return failed;

@@ -22,9 +22,10 @@ struct OptimizerOptions {
 struct StepResult {
   double loss = 0;         // before the update
   double gradientNorm = 0; // before clipping
-  /// False where the loss or a gradient was not finite: then no parameter and no moment has changed.
+  /// False where the loss, a gradient or the square that AdamW keeps of it was not finite: then no parameter and no
+  /// moment has changed.
   bool applied = true;
-  /// What was not finite, "loss" or names of parameters, where not applied.
+  /// What was not finite, "loss", "NAME" or "NAME (its square)" of a parameter, where not applied.
   std::vector<std::string> nonFinite;
 };
 

@@ -15,14 +15,14 @@ struct Fixture {
   Parameters parameters;
   std::optional<TrainStep> step;
 
-  explicit Fixture(HostArray x) {
+  explicit Fixture(HostArray x, OptimizerOptions options = {.weightDecay = 0}) {
     parameters.declare("a", {4}, Initialization::zeros());
     parameters.declare("b", {3}, Initialization::ones());
     EXPECT_TRUE(parameters.create(*session, 1).ok());
     LossFunction loss = [this, x](ParameterValues p, const Tensor&, const Tensor&) {
       return call("sum", {p[0] * session->input(x)}) + call("sum", {p[1]});
     };
-    StatusOr<TrainStep> made = TrainStep::create(*session, parameters, loss, {.weightDecay = 0});
+    StatusOr<TrainStep> made = TrainStep::create(*session, parameters, loss, options);
     EXPECT_TRUE(made.ok()) << made.status();
     if (made.ok()) step.emplace(*std::move(made));
   }
@@ -66,6 +66,28 @@ TEST(NonFinite, SquaresThatOverflowAreClippedProperly) {
   EXPECT_NEAR(a[0], -0.1, 1e-4);
   EXPECT_NEAR(a[1], 0.1, 1e-4);
   EXPECT_EQ(a[2], 0);
+}
+
+/// AdamW's second moment would be infinite for ever after, and the weight would never move again.
+TEST(NonFinite, SquaresThatOverflowAndAreNotClippedChangeNothing) {
+  for (double maxNorm : {0.0, 1e30}) {
+    Fixture f(gradientOf({1e20, -1e20, 1e18, 1}), {.weightDecay = 0, .maxNorm = maxNorm});
+    StepResult r = f.run();
+    EXPECT_FALSE(r.applied);
+    EXPECT_EQ(r.nonFinite, (std::vector<std::string>{"a (its square)"}));
+    EXPECT_EQ(f.values(0), (std::vector<double>{0, 0, 0, 0}));
+    for (const auto& [name, moment] : orFail(f.step->fetchMoments()))
+      for (double m : moment.toVector()) EXPECT_EQ(m, 0) << name;
+  }
+}
+
+TEST(NonFinite, OnlyTheSumOfSquaresOverflows) {
+  Fixture f(gradientOf({1.5e19, -1.5e19, 1e18, 1}), {.weightDecay = 0, .maxNorm = 0});
+  StepResult r = f.run();
+  EXPECT_TRUE(r.applied);
+  EXPECT_NEAR(f.values(0)[0], -0.1, 1e-4);
+  for (const auto& [name, moment] : orFail(f.step->fetchMoments()))
+    for (double m : moment.toVector()) EXPECT_TRUE(std::isfinite(m)) << name;
 }
 
 TEST(NonFinite, TheNextStepGoesOn) {

@@ -114,4 +114,12 @@ template <typename F> decltype(auto) withElement(DType d, F&& f) {
   return f(F64Element{});
 }
 
+/// What an element of type `d` holds for `x`, as a double again.
+inline double roundedTo(DType d, double x) {
+  return withElement(d, [&](auto element) {
+    using E = decltype(element);
+    return E::toDouble(E::fromDouble(x));
+  });
+}
+
 } // namespace tegula

@@ -49,6 +49,8 @@ private:
   const Shape& shapeOf(Value v) const { return body_.typeOf(v).shape; }
   DType dtypeOf(Value v) const { return body_.typeOf(v).dtype; }
 
+  static constexpr int kRepeated = -1; // in place of a dimension: the operand has one element along it
+
   /// The operand of a group input, with the given dimensions.
   DraftOperand operandOf(Value v, const std::vector<int>& dims) const {
     int index = inputIndex_.at(v.node);
@@ -56,8 +58,29 @@ private:
     operand.dtype = dtypeOf(v);
     operand.ref = {OperandRef::Kind::Input, index};
     const Shape& strides = group_.inputLayouts[static_cast<size_t>(index)].strides;
-    for (size_t i = 0; i < dims.size(); ++i) operand.dims.push_back({dims[i], strides[static_cast<int>(i)]});
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dims[i] != kRepeated) operand.dims.push_back({dims[i], strides[static_cast<int>(i)]});
     return operand;
+  }
+  bool isIota(Value v) const { return body_.node(v.node).op == Symbol("iota"); }
+  /// The instruction of an iota whose axes are the given dimensions.
+  int count(Value v, const std::vector<int>& dims) {
+    int along = dims[static_cast<size_t>(body_.node(v.node).attrs.getInt("axis"))];
+    std::vector<DraftOperand::Dimension> place;
+    if (along != kRepeated) place.push_back({along, 1});
+    return draft_.cast(draft_.number(std::move(place)), dtypeOf(v));
+  }
+  /// Dimensions of the second operand of a node. An operand that is there twice (x @ x) is read twice: its axes play two
+  /// parts.
+  std::vector<int> secondOperand(const Node& node, int& instruction) {
+    Value first = node.inputs[0], second = node.inputs[1];
+    if (first != second || !isInput(second)) {
+      instruction = use(second);
+      return entries_.at(second).dims;
+    }
+    std::vector<int> dims = fresh(shapeOf(second));
+    instruction = draft_.load(operandOf(second, dims));
+    return dims;
   }
   /// The instruction of a value; a group input is loaded on first use.
   int use(Value v) {
@@ -116,17 +139,27 @@ private:
     return OkStatus();
   }
 
+  /// What is read from memory, or counted, is read once more along the result's dimensions: the same operand may be
+  /// repeated along two axes (x[:, None] - x[None, :]), and these stay two.
   Status broadcast(int32_t n, const Node& node) {
-    std::vector<int> from = entries_.at(node.inputs[0]).dims, to = fresh(node.results[0].shape);
-    const Shape& axes = node.attrs.getInts("axes");
-    for (size_t i = 0; i < from.size(); ++i) {
-      int d = to[static_cast<size_t>(axes[static_cast<int>(i)])];
-      if (draft_.dims.extentOf(from[i]) == draft_.dims.extentOf(d))
-        draft_.dims.unify(from[i], d);
-      else
-        draft_.dims.makePoint(from[i]);
+    Value x = node.inputs[0];
+    std::vector<int> to = fresh(node.results[0].shape), along;
+    for (int i = 0; i < shapeOf(x).rank(); ++i) {
+      int64_t axis = node.attrs.getInts("axes")[i];
+      bool repeated = shapeOf(x)[i] != node.results[0].shape[static_cast<int>(axis)];
+      along.push_back(repeated ? kRepeated : to[static_cast<size_t>(axis)]);
     }
-    define(n, use(node.inputs[0]), std::move(to));
+    int value = isInput(x) ? draft_.load(operandOf(x, along)) : isIota(x) ? count(x, along) : -1;
+    if (value < 0) {
+      const std::vector<int>& from = entries_.at(x).dims;
+      for (size_t i = 0; i < from.size(); ++i)
+        if (along[i] == kRepeated)
+          draft_.dims.makePoint(from[i]);
+        else
+          draft_.dims.unify(from[i], along[i]);
+      value = use(x);
+    }
+    define(n, value, std::move(to));
     return OkStatus();
   }
 
@@ -159,7 +192,8 @@ private:
 
   Status contract(int32_t n, const Node& node) {
     const Attributes& at = node.attrs;
-    std::vector<int> a = entries_.at(node.inputs[0]).dims, b = entries_.at(node.inputs[1]).dims, dims, folded, unused;
+    int right = -1;
+    std::vector<int> a = entries_.at(node.inputs[0]).dims, b = secondOperand(node, right), dims, folded, unused;
     auto pair = [&](const Shape& axesA, const Shape& axesB, std::vector<int>& into) {
       for (int i = 0; i < axesA.rank(); ++i) {
         into.push_back(a[static_cast<size_t>(axesA[i])]);
@@ -175,8 +209,7 @@ private:
     };
     appendFree(a, at.getInts("batch_a"), at.getInts("contract_a"));
     appendFree(b, at.getInts("batch_b"), at.getInts("contract_b"));
-    define(n, sumOfProducts(use(node.inputs[0]), use(node.inputs[1]), std::move(folded), node.results[0].dtype),
-           std::move(dims));
+    define(n, sumOfProducts(use(node.inputs[0]), right, std::move(folded), node.results[0].dtype), std::move(dims));
     return OkStatus();
   }
 
@@ -278,11 +311,12 @@ Status Analyser::view(int32_t n, const Node& node) {
 }
 
 Status Analyser::gather(int32_t n, const Node& node) {
-  Value x = node.inputs[0], indices = node.inputs[1];
+  Value x = node.inputs[0];
   if (!isInput(x)) return unsupported("{} from a value computed in the same group", node.op.text());
   auto axis = static_cast<size_t>(node.attrs.getInt("axis"));
-  std::vector<int> from = entries_.at(x).dims, at = entries_.at(indices).dims, dims;
-  int index = draft_.cast(use(indices), DType::I64);
+  int index = -1;
+  std::vector<int> from = entries_.at(x).dims, at = secondOperand(node, index), dims;
+  index = draft_.cast(index, DType::I64);
   DraftOperand operand = operandOf(x, from);
   operand.subscripts.push_back({index, operand.dims[axis].stride, shapeOf(x)[static_cast<int>(axis)]});
   operand.dims.erase(operand.dims.begin() + static_cast<ptrdiff_t>(axis));
@@ -313,8 +347,8 @@ Status Analyser::source(int32_t n, const Node& node) {
   }
   std::vector<int> dims = fresh(type.shape);
   if (node.op == Symbol("iota")) {
-    int index = draft_.number({{dims[static_cast<size_t>(node.attrs.getInt("axis"))], 1}});
-    define(n, draft_.cast(index, type.dtype), std::move(dims));
+    int index = count({n, 0}, dims);
+    define(n, index, std::move(dims));
     return OkStatus();
   }
   int seed = use(node.inputs[0]), step = use(node.inputs[1]);
@@ -390,13 +424,13 @@ Status Analyser::sort(int32_t n, const Node& node) {
 
 Status Analyser::convolution(int32_t n, const Node& node) {
   Value x = node.inputs[0], w = node.inputs[1];
+  int weight = -1;
   if (!isInput(x)) return unsupported("convolution of a value computed in the same group");
   const Shape &strides = node.attrs.getInts("strides"), &low = node.attrs.getInts("pad_low"),
               &dilation = node.attrs.getInts("dilation");
-  std::vector<int> image = entries_.at(x).dims, taps = entries_.at(w).dims, dims = fresh(node.results[0].shape);
+  std::vector<int> image = entries_.at(x).dims, taps = secondOperand(node, weight), dims = fresh(node.results[0].shape);
   draft_.dims.unify(dims[0], image[0]);
   draft_.dims.unify(dims[1], taps[0]);
-  int weight = use(w);
   auto i64 = [&](Symbol fn, int a, int b) { return draft_.map(fn, {a, b}, DType::I64); };
   DraftOperand operand = operandOf(x, {});
   const Shape& from = group_.inputLayouts[static_cast<size_t>(inputIndex_.at(x.node))].strides;

@@ -74,6 +74,7 @@ public:
   StatusOr<LoopProblem> finish();
 
 private:
+  void mergeLoads();
   std::vector<Instruction> body_;
   std::vector<std::vector<int>> folded_; // dimensions, one list a value
   std::vector<Store> stores_;

@@ -43,7 +43,7 @@ int DraftKernel::constant(DType dtype, double number, int64_t integer) {
   Instruction i;
   i.kind = Instruction::Kind::Constant;
   i.dtype = dtype;
-  i.number = number;
+  i.number = isFloat(dtype) ? roundedTo(dtype, number) : number; // once, from all its bits
   i.integer = integer;
   folded_.emplace_back();
   return append(body_, std::move(i));
@@ -108,7 +108,44 @@ void DraftKernel::store(DraftOperand operand, int value, bool accumulate) {
   stores_.push_back({append(operands, std::move(operand)), value, accumulate});
 }
 
+/// Where the first load of the same elements is; prune() drops the others.
+void DraftKernel::mergeLoads() {
+  auto same = [&](const DraftOperand& a, const DraftOperand& b) {
+    auto dimension = [&](const DraftOperand::Dimension& x, const DraftOperand::Dimension& y) {
+      return dims.rootOf(x.dimension) == dims.rootOf(y.dimension) && x.stride == y.stride;
+    };
+    auto subscript = [](const DraftOperand::Subscript& x, const DraftOperand::Subscript& y) {
+      return x.value == y.value && x.stride == y.stride && x.extent == y.extent;
+    };
+    return a.role == b.role && a.dtype == b.dtype && a.offset == b.offset && a.ref.kind == b.ref.kind &&
+           a.ref.index == b.ref.index && std::ranges::equal(a.dims, b.dims, dimension) &&
+           std::ranges::equal(a.subscripts, b.subscripts, subscript);
+  };
+  std::vector<int> first(body_.size());
+  std::vector<size_t> loads;
+  for (size_t i = 0; i < body_.size(); ++i) {
+    first[i] = static_cast<int>(i);
+    for (int& input : body_[i].inputs) input = first[static_cast<size_t>(input)];
+    if (body_[i].kind != Instruction::Kind::Load) continue;
+    DraftOperand& mine = operands[static_cast<size_t>(body_[i].operand)];
+    for (auto& s : mine.subscripts) s.value = first[static_cast<size_t>(s.value)];
+    auto known = std::ranges::find_if(loads, [&](size_t k) {
+      return same(operands[static_cast<size_t>(body_[k].operand)], mine) && body_[k].number == body_[i].number;
+    });
+    if (known == loads.end())
+      loads.push_back(i);
+    else
+      first[i] = static_cast<int>(*known);
+  }
+  for (Store& s : stores_) {
+    s.value = first[static_cast<size_t>(s.value)];
+    for (auto& subscript : operands[static_cast<size_t>(s.operand)].subscripts)
+      subscript.value = first[static_cast<size_t>(subscript.value)];
+  }
+}
+
 StatusOr<LoopProblem> DraftKernel::finish() {
+  mergeLoads();
   for (int d : reversed_)
     for (DraftOperand& o : operands)
       for (auto& walked : o.dims) {
@@ -141,9 +178,14 @@ StatusOr<LoopProblem> DraftKernel::finish() {
                     {},
                     false};
     OperandInstance instance{draft.ref, draft.offset, std::vector<int64_t>(static_cast<size_t>(kernel.axes), 0), {}};
+    AxisSet taken = 0;
     for (const auto& d : draft.dims) {
       int axis = axisOf[static_cast<size_t>(dims.rootOf(d.dimension))];
-      if (axis >= 0) instance.strides[static_cast<size_t>(axis)] += d.stride; // twice the same axis: a diagonal
+      if (axis < 0) continue;
+      if ((taken & axisBit(axis)) && problem.at.extents[static_cast<size_t>(axis)] > 1)
+        return internal("loop kernel: two dimensions of an operand became one axis");
+      taken |= axisBit(axis);
+      instance.strides[static_cast<size_t>(axis)] = d.stride;
     }
     for (int a = 0; a < kernel.axes; ++a) {
       int64_t stride = instance.strides[static_cast<size_t>(a)];

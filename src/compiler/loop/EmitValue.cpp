@@ -94,9 +94,6 @@ V LoopEmitter::eval(int value) {
                   scalarType, APInt(64, static_cast<uint64_t>(i.integer)).trunc(scalarType.getIntOrFloatBitWidth())));
     V constant = arith::ConstantOp::create(b_, loc_, attribute);
     result = splat(constant, i.dtype, 1);
-    // A constant has every bit of f32; the narrow types hold it rounded.
-    if (i.dtype == DType::BF16 || i.dtype == DType::F16)
-      result = map("cast", {splat(constant, DType::F32, 1)}, i.dtype, 1);
     break;
   }
   case Instruction::Kind::Parameter:

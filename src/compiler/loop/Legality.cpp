@@ -25,6 +25,7 @@ public:
       if (std::string why = add(n); !why.empty()) return why;
     if (operands_.size() > kMaxOperands)
       return fmt::format("{} operands; at most {} in a group", operands_.size(), kMaxOperands);
+    if (std::string why = checkAxes(); !why.empty()) return why;
     if (std::string why = checkFolds(); !why.empty()) return why;
     return checkResults();
   }
@@ -75,8 +76,12 @@ private:
   }
 
   std::string addBroadcast(int32_t n, const Node& node) {
-    std::vector<int> from = dimsOf(node.inputs[0]), to = fresh(node.results[0].shape);
+    Value x = node.inputs[0];
+    std::vector<int> to = fresh(node.results[0].shape);
     const Shape& axes = node.attrs.getInts("axes");
+    // Memory and numbers are read anew for each broadcast, along axes that are the result's only.
+    bool readAnew = !inside_.contains(x.node) || g_.node(x.node).op == Symbol("iota");
+    std::vector<int> from = readAnew ? fresh(g_.typeOf(x).shape) : dimsOf(x);
     for (size_t i = 0; i < from.size(); ++i) {
       int d = to[static_cast<size_t>(axes[static_cast<int>(i)])];
       if (dims_.extentOf(from[i]) == dims_.extentOf(d))
@@ -129,6 +134,17 @@ private:
     for (int d : dims)
       if (!dims_.isPoint(d)) roots.insert(dims_.rootOf(d));
     return roots;
+  }
+
+  /// A value that is read along two axes of another (s[:, None] * s[None, :], with s computed here) has one place in a
+  /// nest, and two would be needed.
+  std::string checkAxes() const {
+    for (const auto& [v, dims] : values_)
+      for (size_t i = 0; i < dims.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+          if (!dims_.isPoint(dims[i]) && dims_.rootOf(dims[i]) == dims_.rootOf(dims[k]))
+            return "two axes of a value would be one";
+    return "";
   }
 
   std::string checkFolds() {

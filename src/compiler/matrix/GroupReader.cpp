@@ -1,6 +1,8 @@
 // GroupReader: programs and windows from the nodes of a group.
 #include "compiler/matrix/GroupReader.h"
 
+#include "tensor/Element.h"
+
 namespace tegula::matrix {
 
 using lang::KernelParam;
@@ -176,6 +178,7 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
     else
       out.constant = std::get<double>(*value);
     if (isFloat(type.dtype) && !std::holds_alternative<double>(*value)) out.constant = static_cast<double>(out.integer);
+    if (isFloat(type.dtype)) out.constant = roundedTo(type.dtype, out.constant);
     return out;
   }
   if (primitive->kind == PrimitiveKind::Broadcast) return broadcast(n, map, p, epilogue);

@@ -206,6 +206,15 @@ TEST(StridedView, ReshapesWhereStridesCan) {
   EXPECT_EQ(reshapeView(StridedView::rowMajor({0, 3}), {3, 0})->shape, (Shape{3, 0}));
 }
 
+/// An axis that is repeated has stride 0, which is not "no axis yet".
+TEST(StridedView, ReshapesOfRepeatedAxes) {
+  EXPECT_FALSE(reshapeView(StridedView{{3, 4}, {1, 0}, 0}, {12}));
+  EXPECT_FALSE(reshapeView(StridedView{{2, 3, 4}, {3, 1, 0}, 0}, {2, 12}));
+  EXPECT_FALSE(reshapeView(StridedView{{3, 4}, {0, 1}, 0}, {12}));
+  EXPECT_EQ(reshapeView(StridedView{{3, 4}, {0, 0}, 0}, {12})->strides, (Shape{0}));
+  EXPECT_EQ(reshapeView(StridedView{{3, 4}, {1, 0}, 0}, {3, 2, 2})->strides, (Shape{1, 0, 0}));
+}
+
 TEST(StridedView, AgreesWithTheReference) {
   std::mt19937 random(11);
   for (int round = 0; round < 200; ++round) {
@@ -216,7 +225,18 @@ TEST(StridedView, AgreesWithTheReference) {
     std::optional<StridedView> view = StridedView::rowMajor({2, 3, 4});
     for (int step = 0; step < 4 && view; ++step) {
       Shape s = e.shapeOf(v);
-      switch (random() % 4) {
+      switch (random() % 5) {
+      case 4: {
+        if (s.rank() > 4) continue;
+        int at = static_cast<int>(random() % (s.rank() + 1));
+        Shape repeated, axes;
+        for (int i = 0; i <= s.rank(); ++i) {
+          if (i != at) axes.push_back(i);
+          repeated.push_back(i == at ? 2 : s[i < at ? i : i - 1]);
+        }
+        v = e.primitive("broadcast", {v}, {{"shape", repeated}, {"axes", axes}});
+        break;
+      }
       case 0: {
         Shape p = countingShape(s.rank());
         for (int i = s.rank() - 1; i > 0; --i) std::swap(p[i], p[static_cast<int>(random() % (i + 1))]);

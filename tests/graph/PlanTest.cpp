@@ -133,7 +133,118 @@ TEST(Plan, SplitAndHeadsNeedNoCopies) {
   }
 }
 
+/// The gradient by y is that through y alone, also where y turns out to be x, or a value that a simpler graph skips.
+TEST(Plan, GradientsByValuesThatSimplificationRemoves) {
+  for (int kind = 0; kind < 4; ++kind) {
+    SCOPED_TRACE(kind);
+    Recorder r;
+    TensorType type{DType::F64, {4}};
+    Value x = r.input(type), y;
+    auto sum = [&](Value v) { return r.primitive("reduce_sum", {v}, {{"axes", Shape{0}}, {"keepdim", false}}); };
+    Emit e(r.g);
+    Value behind;
+    switch (kind) {
+    case 0:
+      behind = y = e.mul(x, e.constantLike(1, x));
+      break;
+    case 1: // an operator that hands its operand on
+      behind = y = r.op("clamp", {x});
+      break;
+    case 2:
+      y = e.reshape(x, {2, 2});
+      behind = e.reshape(y, {4});
+      break;
+    default:
+      y = r.primitive("cast", {x}, {{"dtype", DType::F64}});
+      behind = e.neg(e.neg(y));
+    }
+    Value loss = e.add(sum(behind), sum(e.mul(x, e.constantLike(2, x))));
+    Values gradients = valueOf(r.g.addGradient(loss, std::vector<Value>{y, x}));
+    r.g.outputs().assign(gradients.begin(), gradients.end());
+    expectPlanMatches(r, TestTarget());
+    TestTarget target;
+    PlanRun run = valueOf(interpret(valueOf(makePlan(r.g, target, {})), target, r.data));
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(run.outputs[0].get(i), 1);
+      EXPECT_EQ(run.outputs[1].get(i), 3);
+    }
+  }
+}
+
+/// A group may wait for one that has earlier and later nodes: merging must not close a circle through it.
+TEST(Plan, MergesThatWouldCloseACircle) {
+  Recorder r;
+  TensorType type{DType::F64, {7, 7}};
+  Value x = r.input(type), y = r.input(type);
+  auto turned = [&](Value v) { return r.primitive("transpose", {v}, {{"permutation", Shape{1, 0}}}); };
+  Value a = r.primitive("exp", {x});
+  Value n = r.primitive("sort", {a}, {{"axis", 1}, {"descending", false}});
+  Value p = r.primitive("exp", {y});
+  r.g.outputs() = {r.primitive("add", {a, turned(p)}), r.primitive("add", {p, turned(n)})};
+  expectPlanMatches(r, TestTarget());
+}
+
+/// Square matrices, so that anything fits anything; sorts and products keep groups apart, views and repeated rows and
+/// columns tie them together.
+TEST(Plan, RandomGraphs) {
+  std::mt19937 random(20261201);
+  auto one = [&](const std::vector<Value>& from) {
+    size_t recent = std::min<size_t>(from.size(), 5);
+    return from[random() % 2 ? from.size() - 1 - random() % recent : random() % from.size()];
+  };
+  for (int round = 0; round < 120; ++round) {
+    SCOPED_TRACE(fmt::format("round {}", round));
+    Recorder r;
+    constexpr int64_t N = 3;
+    std::vector<Value> square{r.input({DType::F64, {N, N}}), r.input({DType::F64, {N, N}})},
+        row{r.input({DType::F64, {N}})};
+    for (int step = 0; step < 14; ++step) {
+      Value a = one(square), b = one(square);
+      switch (random() % 8) {
+      case 0:
+        square.push_back(r.primitive(random() % 2 ? "tanh" : "neg", {a}));
+        break;
+      case 1:
+      case 2:
+        square.push_back(r.primitive(random() % 2 ? "add" : "sub", {a, b}));
+        break;
+      case 3:
+        square.push_back(r.primitive("transpose", {a}, {{"permutation", Shape{1, 0}}}));
+        break;
+      case 4:
+        square.push_back(r.primitive("sort", {a}, {{"axis", 1}, {"descending", false}}));
+        break;
+      case 5:
+        row.push_back(r.primitive("reduce_sum", {a}, {{"axes", Shape{int64_t(random() % 2)}}, {"keepdim", false}}));
+        break;
+      case 6:
+        square.push_back(
+            r.primitive("mul", {a, r.primitive("broadcast", {one(row)},
+                                               {{"shape", Shape{N, N}}, {"axes", Shape{int64_t(random() % 2)}}})}));
+        break;
+      default:
+        square.push_back(r.primitive("tanh", {r.op("matmul", {a, b})}));
+      }
+    }
+    r.g.outputs() = {square.back(), one(square), row.back()};
+    for (bool loops : {true, false}) {
+      TestTarget target;
+      target.fuseLoops = loops;
+      expectPlanMatches(r, target, 1e-9);
+    }
+  }
+}
+
 // ---- assigns and outputs
+
+/// A copy of nothing is no launch that others could wait for.
+TEST(Plan, SwappedStatesWithoutElements) {
+  Recorder r;
+  Value a = r.input({DType::F64, {0, 3}}, InputKind::State), b = r.input({DType::F64, {0, 3}}, InputKind::State);
+  r.g.outputs() = {r.primitive("reduce_sum", {a}, {{"axes", Shape{0}}, {"keepdim", false}}), a};
+  r.g.assigns() = {{0, b}, {1, a}};
+  expectPlanMatches(r, TestTarget());
+}
 
 TEST(Plan, SwappedStates) {
   Recorder r;

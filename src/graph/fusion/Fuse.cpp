@@ -4,7 +4,9 @@
 #include "graph/fusion/Recompute.h"
 #include "graph/layout/StridedView.h"
 #include <algorithm>
+#include <map>
 #include <queue>
+#include <ranges>
 
 namespace tegula {
 
@@ -14,6 +16,7 @@ namespace {
 /// are between neighbours; only distant pairs (a forward value and its backward use), which have such a path, search
 /// longer.
 constexpr int kPathSearchLimit = 96;
+constexpr int64_t kRankGap = int64_t(1) << 32; // room to move groups between two others without renumbering
 
 class Fuser {
 public:
@@ -29,8 +32,9 @@ public:
 
 private:
   struct GroupState {
-    std::vector<int32_t> nodes;  // sorted; with cheap nodes and views inside
-    int32_t first = 0, last = 0; // compute nodes
+    std::vector<int32_t> nodes; // sorted; with cheap nodes and views inside
+    int32_t first = 0;          // compute node
+    int64_t rank = 0;           // less than that of every group that waits for this one
     bool alive = true;
     bool keepsOperator = false; // holds a library operator: at most one in a group
   };
@@ -46,7 +50,9 @@ private:
 
   void place(int32_t i) {
     int32_t id = static_cast<int32_t>(groups_.size());
-    groups_.push_back({withCheapOperands(i), i, i, true, g_.node(i).kind == Node::Kind::Operator});
+    int64_t rank = byRank_.empty() ? 0 : byRank_.rbegin()->first + kRankGap;
+    groups_.push_back({withCheapOperands(i), i, rank, true, g_.node(i).kind == Node::Kind::Operator});
+    byRank_[rank] = id;
     groupOf_[i] = id;
     for (const Reached& r : operandsOf(i)) tryMerge(r, id);
   }
@@ -91,7 +97,8 @@ private:
     int32_t other = groupOf_[r.producer];
     if (other == id) return;
     GroupState &into = groups_[other], &from = groups_[id];
-    if ((into.keepsOperator && from.keepsOperator) || pathAround(other, id)) return;
+    std::vector<int32_t> earlier;
+    if ((into.keepsOperator && from.keepsOperator) || pathAround(other, id, earlier)) return;
     std::vector<int32_t> nodes;
     std::set_union(into.nodes.begin(), into.nodes.end(), from.nodes.begin(), from.nodes.end(),
                    std::back_inserter(nodes));
@@ -103,10 +110,38 @@ private:
       if (isCompute(k)) groupOf_[k] = id;
     from.nodes = std::move(nodes);
     from.first = std::min(from.first, into.first);
-    from.last = std::max(from.last, into.last);
     from.keepsOperator = from.keepsOperator || into.keepsOperator;
     into.alive = false;
     into.nodes.clear();
+    moveBefore(other, earlier);
+    takeRank(id, other);
+  }
+
+  /// Gives `earlier`, in the order that they have, the ranks right before that of a group.
+  void moveBefore(int32_t group, std::vector<int32_t>& earlier) {
+    if (earlier.empty()) return;
+    std::ranges::sort(earlier, {}, [&](int32_t k) { return groups_[k].rank; });
+    auto step = [&] {
+      auto at = byRank_.find(groups_[group].rank);
+      int64_t before = at == byRank_.begin() ? at->first - kRankGap : std::prev(at)->first;
+      return (at->first - before) / (static_cast<int64_t>(earlier.size()) + 1);
+    };
+    if (step() == 0) spreadRanks();
+    int64_t rank = groups_[group].rank, each = step();
+    for (int32_t k : earlier | std::views::reverse) {
+      byRank_.erase(groups_[k].rank);
+      byRank_[groups_[k].rank = rank -= each] = k;
+    }
+  }
+  void takeRank(int32_t group, int32_t from) {
+    byRank_.erase(groups_[group].rank);
+    byRank_[groups_[group].rank = groups_[from].rank] = group;
+  }
+  void spreadRanks() {
+    std::map<int64_t, int32_t> spread;
+    for (auto [rank, group] : byRank_)
+      spread.emplace_hint(spread.end(), groups_[group].rank = static_cast<int64_t>(spread.size()) * kRankGap, group);
+    byRank_ = std::move(spread);
   }
 
   /// Adds the views and cheap nodes on every path from one of `nodes` to another: outside, such a node would wait for
@@ -125,8 +160,9 @@ private:
       }
   }
 
-  /// Is there a path producer -> some other group -> consumer? Walks back from the consumer's operands.
-  bool pathAround(int32_t producer, int32_t consumer) {
+  /// Is there a path producer -> some other group -> consumer? Walks back from the consumer's operands. If there is none,
+  /// `earlier` has the groups ranked after the producer that the consumer waits for: they can run before the producer.
+  bool pathAround(int32_t producer, int32_t consumer, std::vector<int32_t>& earlier) {
     ++stamp_;
     std::vector<int32_t> stack;
     auto push = [&](int32_t group) {
@@ -140,6 +176,7 @@ private:
       int32_t group = stack.back();
       stack.pop_back();
       if (++visits > kPathSearchLimit) return true;
+      earlier.push_back(group);
       for (int32_t k : groups_[group].nodes)
         for (Value v : g_.node(k).inputs)
           if (v.present() && pushProducer(v.node, group, producer, consumer, stack)) return true;
@@ -157,7 +194,7 @@ private:
     int32_t next = groupOf_[i];
     if (next == group || next == consumer) return false;
     if (next == producer) return group != consumer;
-    if (groups_[next].last < groups_[producer].first || visited_[next] == stamp_) return false;
+    if (groups_[next].rank < groups_[producer].rank || visited_[next] == stamp_) return false; // cannot wait for it
     visited_[next] = stamp_;
     stack.push_back(next);
     return false;
@@ -201,6 +238,7 @@ private:
   const Graph& g_;
   FusionQuery& query_;
   std::vector<GroupState> groups_;
+  std::map<int64_t, int32_t> byRank_; // groups that are alive
   std::vector<int32_t> groupOf_, visited_;
   int32_t stamp_ = 0;
 };

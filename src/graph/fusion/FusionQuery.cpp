@@ -1,5 +1,7 @@
 // Building candidate graphs.
 #include "graph/fusion/FusionQuery.h"
+#include "graph/fusion/Fuse.h"
+#include "graph/layout/StridedView.h"
 #include <algorithm>
 
 namespace tegula {
@@ -25,6 +27,7 @@ void FusionQuery::begin(std::span<const int32_t> nodes) {
   static const Symbol kOperand = "x";
   ++query_;
   ++asked_;
+  nodes_ = nodes;
   candidate_ = Graph(g_.libraryPtr());
   copies_.clear();
   // Operands. One input for each node read; the results of a node with several keep their numbers.
@@ -48,18 +51,34 @@ void FusionQuery::begin(std::span<const int32_t> nodes) {
   }
 }
 
-void FusionQuery::addOutputs(int32_t node, int32_t position, std::span<const int32_t> nodes) {
-  const Node& n = g_.node(node);
-  std::vector<bool> read(n.results.size(), isResult_[node]);
+int FusionQuery::positionOf(int32_t node) const {
+  auto it = std::lower_bound(nodes_.begin(), nodes_.end(), node);
+  return it != nodes_.end() && *it == node ? static_cast<int>(it - nodes_.begin()) : -1;
+}
+
+std::vector<bool> FusionQuery::readElsewhere(int32_t node) const {
+  std::vector<bool> read(g_.node(node).results.size(), isResult_[node]);
   for (int32_t user : usersOf(node)) {
-    if (std::binary_search(nodes.begin(), nodes.end(), user)) continue;
+    int position = positionOf(user);
+    if (position >= 0 && home_[static_cast<size_t>(position)]) continue;
+    // A copy. Of a cheap node or a view every reader has one; what is computed again has a home elsewhere.
+    bool repeated = isCheap(g_.node(user)) || isView(g_.node(user));
+    if (position >= 0 && repeated) {
+      std::vector<bool> behind = readElsewhere(user);
+      if (std::find(behind.begin(), behind.end(), true) == behind.end()) continue;
+    }
     for (Value v : g_.node(user).inputs)
       if (v.node == node) read[v.result] = true;
   }
-  for (size_t r = 0; r < read.size(); ++r)
-    if (read[r]) candidate_.outputs().push_back({copies_[position], static_cast<int32_t>(r)});
+  return read;
 }
 
-std::string FusionQuery::ask(std::span<const int32_t>) { return target_.whyNotFuse(candidate_, copies_); }
+void FusionQuery::addOutputs(int32_t position) {
+  std::vector<bool> read = readElsewhere(nodes_[static_cast<size_t>(position)]);
+  for (size_t r = 0; r < read.size(); ++r)
+    if (read[r]) candidate_.outputs().push_back({copies_[static_cast<size_t>(position)], static_cast<int32_t>(r)});
+}
+
+std::string FusionQuery::ask() { return target_.whyNotFuse(candidate_, copies_); }
 
 } // namespace tegula

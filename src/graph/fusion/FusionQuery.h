@@ -14,9 +14,11 @@ public:
   /// rest are copies for itself (cheap nodes, views, values computed again).
   template <typename IsHome> std::string whyNot(std::span<const int32_t> nodes, IsHome&& home) {
     begin(nodes);
+    home_.clear();
+    for (int32_t i : nodes) home_.push_back(home(i));
     for (size_t k = 0; k < nodes.size(); ++k)
-      if (home(nodes[k])) addOutputs(nodes[k], static_cast<int32_t>(k), nodes);
-    return ask(nodes);
+      if (home_[k]) addOutputs(static_cast<int>(k));
+    return ask();
   }
 
   std::span<const int32_t> usersOf(int32_t node) const {
@@ -28,8 +30,11 @@ public:
 
 private:
   void begin(std::span<const int32_t> nodes);
-  void addOutputs(int32_t node, int32_t position, std::span<const int32_t> nodes);
-  std::string ask(std::span<const int32_t> nodes);
+  void addOutputs(int position);
+  std::string ask();
+  int positionOf(int32_t node) const; // in the candidate; -1: outside
+  /// Which results of a node others read, directly or through copies in the candidate of cheap nodes and views.
+  std::vector<bool> readElsewhere(int32_t node) const;
 
   const Graph& g_;
   const TargetModel& target_;
@@ -39,6 +44,8 @@ private:
   std::vector<int32_t> stamp_; // … in the query with this number
   int32_t query_ = 0;
   int64_t asked_ = 0;
+  std::span<const int32_t> nodes_; // of the candidate
+  std::vector<bool> home_;         // per node of it
   Graph candidate_;
   std::vector<int32_t> copies_;
 };

@@ -77,12 +77,14 @@ std::optional<StridedView> reshapeView(const StridedView& v, const Shape& to) {
       else
         out *= to[oEnd++];
     }
-    // The run of the source must be one even stretch of memory.
+    // The run of the source must be one even stretch of memory. A repeated axis has stride 0 like any other.
     int64_t inner = 0, step = 0;
+    bool begun = false;
     for (int k = iEnd - 1; k >= i; --k) {
       if (v.shape[k] == 1) continue;
-      if (step != 0 && v.strides[k] != step) return std::nullopt;
-      if (step == 0) inner = v.strides[k];
+      if (begun && v.strides[k] != step) return std::nullopt;
+      if (!begun) inner = v.strides[k];
+      begun = true;
       step = v.strides[k] * v.shape[k];
     }
     for (int k = oEnd - 1; k >= o; --k) {

@@ -1,12 +1,14 @@
 // Reverse-mode differentiation. The graph is copied; a gradient node is replaced by a walk back over what has been
 // copied so far, from its loss to the values it asks for. Operators on that way that have no @grad (and no tile kernel)
 // are inlined while copying, so that the walk sees primitives and operators with @grad only.
+#include "absl/container/flat_hash_set.h"
 #include "graph/autodiff/Adjoints.h"
 #include "graph/autodiff/Rules.h"
 #include "graph/passes/Inline.h"
 #include "graph/passes/Passes.h"
 #include "graph/passes/Rewrite.h"
 #include "primitives/InferRules.h"
+#include <algorithm>
 
 namespace tegula {
 
@@ -176,10 +178,34 @@ std::vector<bool> onGradientPath(const Graph& g) {
   return marked;
 }
 
+/// The values that some gradient is taken by.
+absl::flat_hash_set<Value> gradientValues(const Graph& g) {
+  absl::flat_hash_set<Value> values;
+  for (const Node& n : g.nodes())
+    if (n.kind == Node::Kind::Gradient) values.insert(n.inputs.begin() + 1, n.inputs.end());
+  return values;
+}
+
+/// A result that a gradient is taken by stays a value of its own: an inlined operator may hand on an operand, or give
+/// one value twice, and the gradient by its result is not that by the operand.
+Status separate(Values& results, int32_t node, const absl::flat_hash_set<Value>& wrt, int32_t firstOwn, Graph& g) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    if (!wrt.contains({node, static_cast<int32_t>(r)})) continue;
+    bool shared = results[r].node < firstOwn || std::count(results.begin(), results.end(), results[r]) > 1;
+    if (!shared) continue;
+    auto copy = g.addPrimitive("cast", std::span(&results[r], 1), {{attr::dtype, g.typeOf(results[r]).dtype}},
+                               g.node(results[r].node).scope);
+    TG_RETURN_IF_ERROR(copy.status());
+    results[r] = (*copy)[0];
+  }
+  return OkStatus();
+}
+
 } // namespace
 
 StatusOr<Graph> differentiate(const Graph& g) {
   std::vector<bool> onPath = onGradientPath(g);
+  absl::flat_hash_set<Value> wrt = gradientValues(g);
   Rewrite r(g);
   for (int32_t i = 0; i < r.size(); ++i) {
     const Node& n = g.node(i);
@@ -189,8 +215,10 @@ StatusOr<Graph> differentiate(const Graph& g) {
       r.replace(i, std::move(results));
     } else if (n.kind == Node::Kind::Operator && onPath[i] && InliningBuilder::inlines(g.library(), n.op)) {
       InliningBuilder builder(r.to(), n.scope);
+      auto before = static_cast<int32_t>(r.to().nodes().size());
       auto results = builder.call(n.op, r.mapAll(n.inputs), n.attrs);
       if (!results.ok()) return addContext(results.status(), where(n));
+      TG_RETURN_IF_ERROR(separate(*results, i, wrt, before, r.to()));
       r.replace(i, *std::move(results));
     } else {
       r.copy(i);

@@ -21,9 +21,9 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-    // Free of targets.
-    {"simplify", [](const Graph& g, const Context&) { return simplify(g); }},
+    // Free of targets. Gradients first: a simpler graph may lack, or have merged, the values that they are taken by.
     {"differentiate", [](const Graph& g, const Context&) { return differentiate(g); }},
+    {"simplify", [](const Graph& g, const Context&) { return simplify(g); }},
     {"precision", [](const Graph& g, const Context& c) { return applyPrecision(g, c.options.precision); }},
     // Asks the target.
     {"decompose", [](const Graph& g, const Context& c) { return decompose(g, c.target); }},

@@ -144,9 +144,10 @@ private:
     for (size_t k = 0; k < late.size(); ++k) {
       const Graph::Assign& assign = g_.assigns()[late[k]];
       Place to{assign.input, 0, Layout::rowMajor(g_.typeOf(assign.value).shape)};
-      TG_RETURN_IF_ERROR(addCopy(assign.value, sources[k], to));
+      TG_ASSIGN_OR_RETURN(int32_t copy, addCopy(assign.value, sources[k], to));
+      if (copy < 0) continue;
       for (int32_t r : launchesWith(assign.input, false))
-        if (r < before) result_.order.emplace_back(r, static_cast<int32_t>(list_.launches.size()) - 1);
+        if (r < before) result_.order.emplace_back(r, copy);
     }
     return OkStatus();
   }
@@ -163,12 +164,13 @@ private:
     list_.storages.push_back({Storage::Kind::Temporary, -1, bytesOf(v), fmt::format("copy of %{}", v.node)});
     result_.targets.push_back({});
     Place to{static_cast<int32_t>(list_.storages.size()) - 1, 0, Layout::rowMajor(g_.typeOf(v).shape)};
-    TG_RETURN_IF_ERROR(addCopy(v, from, to));
-    orderBeforeOverwrite(from, static_cast<int32_t>(list_.launches.size()) - 1);
+    TG_ASSIGN_OR_RETURN(int32_t copy, addCopy(v, from, to));
+    if (copy >= 0) orderBeforeOverwrite(from, copy);
     return to;
   }
 
-  Status addCopy(Value v, const Place& from, const Place& to) {
+  /// The launch that copies; -1 where there is nothing to copy.
+  StatusOr<int32_t> addCopy(Value v, const Place& from, const Place& to) {
     Graph body(g_.libraryPtr());
     const TensorType& t = g_.typeOf(v);
     Value in = body.addInput("x", t);
@@ -177,12 +179,11 @@ private:
     LayoutResult one;
     one.units.push_back({Group{std::move(body), {from.layout}, {to.layout}, "copy"}, {from}, {to}, true});
     TG_ASSIGN_OR_RETURN(LaunchList launches, scheduleUnits(one, target_));
-    if (!launches.storages.empty()) return internal("a copy needs temporaries");
-    for (Launch& l : launches.launches) {
-      l.unit = -1;
-      list_.launches.push_back(std::move(l));
-    }
-    return OkStatus();
+    if (!launches.storages.empty() || launches.launches.size() > 1) return internal("a copy needs temporaries");
+    if (launches.launches.empty()) return -1;
+    launches.launches[0].unit = -1;
+    list_.launches.push_back(std::move(launches.launches[0]));
+    return static_cast<int32_t>(list_.launches.size()) - 1;
   }
 
   // ---- outputs
@@ -201,9 +202,8 @@ private:
       int32_t s = static_cast<int32_t>(list_.storages.size());
       list_.storages.push_back({Storage::Kind::Temporary, -1, bytesOf(v), fmt::format("output {}", o)});
       result_.targets.push_back({BufferRef::Space::Output, static_cast<int32_t>(o)});
-      size_t before = list_.launches.size();
-      TG_RETURN_IF_ERROR(addCopy(v, p, Place{s, 0, Layout::rowMajor(g_.typeOf(v).shape)}));
-      if (list_.launches.size() > before && overwritten(p)) orderBeforeOverwrite(p, static_cast<int32_t>(before));
+      TG_ASSIGN_OR_RETURN(int32_t copy, addCopy(v, p, Place{s, 0, Layout::rowMajor(g_.typeOf(v).shape)}));
+      if (copy >= 0 && overwritten(p)) orderBeforeOverwrite(p, copy);
       result_.outputPlaces.push_back({BufferRef::Space::Output, static_cast<int32_t>(o), 0});
     }
     return OkStatus();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 /// An open descriptor, closed at the end of its scope.
 class Descriptor {
 public:
-  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  Descriptor(const std::string& path, int flags, mode_t mode = 0666)
+      : value_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
   }
@@ -52,9 +54,19 @@ std::string folderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-Status writeNew(const std::string& path, std::string_view bytes) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+/// The permission bits of a file that is there already.
+std::optional<mode_t> permissionsOf(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return info.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+}
+
+/// Without `permissions` they follow the umask.
+Status writeNew(const std::string& path, std::string_view bytes, std::optional<mode_t> permissions) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, permissions.value_or(0666));
   if (file.get() < 0) return systemError("cannot make", path, errno);
+  if (permissions && ::fchmod(file.get(), *permissions) != 0) // the umask took some away
+    return systemError("cannot set the permissions of", path, errno);
   if (int e = writeAll(file.get(), bytes.data(), bytes.size())) return systemError("cannot write", path, e);
   if (::fsync(file.get()) != 0) return systemError("cannot write", path, errno);
   if (file.close() != 0) return systemError("cannot write", path, errno);
@@ -90,7 +102,7 @@ StatusOr<std::string> readFile(const std::string& path) {
 
 Status writeFileAtomically(const std::string& path, std::string_view text) {
   std::string aside = temporaryName(path);
-  Status status = writeNew(aside, text);
+  Status status = writeNew(aside, text, permissionsOf(path));
   if (status.ok()) status = renameDurably(aside, path);
   if (!status.ok()) ::unlink(aside.c_str());
   return status;

@@ -18,7 +18,8 @@ Status systemError(std::string_view what, const std::string& path, int errorNumb
 
 StatusOr<std::string> readFile(const std::string& path);
 /// Writes `path.tmp-PID-N` beside the target, fsyncs, renames over it, fsyncs the folder: readers see the old or the
-/// new contents, also after a crash. Fails: full disk, missing folder; nothing is left behind then.
+/// new contents, also after a crash. A file that was there keeps its permissions; a link is replaced, not followed.
+/// Fails: full disk, missing folder; nothing is left behind then.
 Status writeFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
 Status writeFileAtomically(const std::string& path, std::string_view text);
 /// Adds to the end of a file (made if missing) with one write call.

@@ -3,9 +3,18 @@
 
 #include "base/Files.h"
 #include "lang/Format.h"
+#include <filesystem>
 
 namespace tegula::cli {
 namespace {
+
+/// A link stays one: what it leads to is written.
+Status replaceFile(const std::string& path, const std::string& text) {
+  std::error_code error;
+  std::string place = std::filesystem::canonical(path, error).string();
+  if (error) return systemError("cannot follow", path, error.value());
+  return writeFileAtomically(place, text);
+}
 
 /// Whether the file was in canonical form already.
 StatusOr<bool> formatFile(const std::string& path, bool checkOnly) {
@@ -15,7 +24,7 @@ StatusOr<bool> formatFile(const std::string& path, bool checkOnly) {
   if (checkOnly)
     fmt::print("{}: not in canonical form; run: tegula fmt {}\n", path, path);
   else
-    TG_RETURN_IF_ERROR(writeFileAtomically(path, formatted));
+    TG_RETURN_IF_ERROR(replaceFile(path, formatted));
   return false;
 }
 

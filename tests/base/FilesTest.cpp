@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,19 @@ TEST_F(FilesTest, FailedWriteLeavesTheOldContents) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(message(status)), HasSubstr(path("target")));
   EXPECT_THAT(listFolder(folder_).value(), ElementsAre("target"));
+}
+
+TEST_F(FilesTest, AFileKeepsItsPermissionsAndANewOneFollowsTheUmask) {
+  mode_t before = ::umask(027);
+  auto permissions = [&] { return std::filesystem::status(path("a")).permissions(); };
+  ASSERT_TRUE(writeFileAtomically(path("a"), std::string_view("1")).ok());
+  EXPECT_EQ(permissions(), std::filesystem::perms(0640));
+  for (mode_t mode : {0600, 0666, 0755, 0444}) {
+    ASSERT_EQ(::chmod(path("a").c_str(), mode), 0);
+    ASSERT_TRUE(writeFileAtomically(path("a"), std::string_view("2")).ok());
+    EXPECT_EQ(permissions(), std::filesystem::perms(mode));
+  }
+  ::umask(before);
 }
 
 TEST_F(FilesTest, ErrorsNameThePathAndTheReason) {

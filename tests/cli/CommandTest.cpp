@@ -270,6 +270,18 @@ TEST(Command, FmtChecksAndRewrites) {
   EXPECT_THAT(runTegula({"fmt", f.path("b.tile")}).output, HasSubstr("b.tile:2:"));
 }
 
+TEST(Command, FmtFollowsLinksAndKeepsPermissions) {
+  TemporaryFolder f;
+  f.write("real/a.tile", "@tile_op\ndef twice( x : Tensor[...] )->Tensor[...]:\n    return x*2\n");
+  std::filesystem::permissions(f.path("real/a.tile"), std::filesystem::perms(0600));
+  std::filesystem::create_symlink("real/a.tile", f.path("inner"));
+  std::filesystem::create_symlink("inner", f.path("link.tile"));
+  EXPECT_EQ(runTegula({"fmt", f.path("link.tile")}).exitCode, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(f.path("link.tile")) && std::filesystem::is_symlink(f.path("inner")));
+  EXPECT_THAT(*readFile(f.path("real/a.tile")), HasSubstr("def twice(x: Tensor[...]) -> Tensor[...]:"));
+  EXPECT_EQ(std::filesystem::status(f.path("real/a.tile")).permissions(), std::filesystem::perms(0600));
+}
+
 TEST(Command, DataPrepareReports) {
   TemporaryFolder f;
   f.write("texts/a.txt", std::string(500, 'a'));

@@ -185,4 +185,15 @@ std::string temporaryName(const std::string& base) {
   return fmt::format("{}.tmp-{}-{}", base, ::getpid(), next++);
 }
 
+bool isTemporaryNameOf(std::string_view name, std::string_view base) {
+  constexpr std::string_view kMark = ".tmp-";
+  if (!name.starts_with(base) || !name.substr(base.size()).starts_with(kMark)) return false;
+  name.remove_prefix(base.size() + kMark.size());
+  size_t dash = name.find('-');
+  auto isNumber = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && isNumber(name.substr(0, dash)) && isNumber(name.substr(dash + 1));
+}
+
 } // namespace tegula

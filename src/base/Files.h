@@ -43,6 +43,8 @@ Status exchangeDurably(const std::string& a, const std::string& b);
 Status syncPath(const std::string& path);
 /// `base.tmp-PID-N`: distinct among the processes of a machine and within this one.
 std::string temporaryName(const std::string& base);
+/// Whether temporaryName(base) makes such names: what a process that was killed left behind.
+bool isTemporaryNameOf(std::string_view name, std::string_view base);
 
 /// A read-only mapping of a whole file; lives as long as its last owner.
 class MappedFile {

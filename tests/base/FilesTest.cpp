@@ -99,7 +99,13 @@ TEST_F(FilesTest, LocksExcludeOtherHoldersAndProcesses) {
   EXPECT_TRUE(FileLock::tryAcquire(path("lock")).ok());
 }
 
-TEST_F(FilesTest, TemporaryNamesDiffer) { EXPECT_NE(temporaryName("x"), temporaryName("x")); }
+TEST_F(FilesTest, TemporaryNamesDifferAndAreRecognised) {
+  EXPECT_NE(temporaryName("x"), temporaryName("x"));
+  EXPECT_TRUE(isTemporaryNameOf(temporaryName("x.txt"), "x.txt"));
+  for (const char* other : {"x.txt", "x.txt.tmp-", "x.txt.tmp-1", "x.txt.tmp-1-", "x.txt.tmp--1", "x.txt.tmp-1-a",
+                            "x.txt.tmp-1-2-3", "x.txt.tmp-1-2.bak", "y.txt.tmp-1-2", "my-x.txt.tmp-1-2", ""})
+    EXPECT_FALSE(isTemporaryNameOf(other, "x.txt")) << other;
+}
 
 } // namespace
 } // namespace tegula

@@ -39,10 +39,15 @@ std::string_view describe(Item::Kind);
 
 struct Document {
   std::string name; // of the file, for messages
-  Item root;
+  Item root;        // a table
 };
 
-/// Fails: `name:line:column: what is wrong` for text that is not TOML / JSON; for TOML with the line and a caret.
+/// How deep tables, arrays and the parts of a key may be nested in a document: configurations are flat, and whoever
+/// walks a document recurses.
+constexpr size_t kMaxDepth = 64;
+
+/// Fails: `name:line: what is wrong` for text that is not TOML / JSON, whose root is no table or that is nested deeper
+/// than kMaxDepth; for TOML with the column, the line and a caret.
 StatusOr<Document> parseToml(std::string_view text, std::string name);
 StatusOr<Document> parseJson(std::string_view text, std::string name);
 /// By suffix: .json is JSON, anything else TOML. Fails also when the file cannot be read.

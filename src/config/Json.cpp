@@ -35,8 +35,6 @@ private:
   int* line_;
 };
 
-constexpr size_t kMaxDepth = 64; // of nesting: configurations are flat
-
 class Events : public nlohmann::json_sax<nlohmann::json> {
 public:
   Events(Item& root, int& line) : root_(root), line_(line) {}
@@ -115,6 +113,9 @@ StatusOr<Document> parseJson(std::string_view text, std::string name) {
   CountingIterator begin(first, &line), end(first + text.size(), &line);
   if (!nlohmann::json::sax_parse(begin, end, &events))
     return invalid("{}:{}: not JSON: {}", document.name, line, events.error);
+  if (document.root.kind != Item::Kind::Table)
+    return invalid("{}:{}: the file holds {}, expected an object: {{\"section\": {{\"key\": value}}}}", document.name,
+                   document.root.line, describe(document.root.kind));
   return document;
 }
 

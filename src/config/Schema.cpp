@@ -139,6 +139,7 @@ void Schema::loadRepeated(Repeated& repeated, const Item& item, const std::strin
 }
 
 Status Schema::load(const Document& document) {
+  assert(document.root.kind == Item::Kind::Table && "a document's root is a table");
   std::vector<std::string> errors;
   Item top; // keys above the first section
   top.line = 1;

@@ -4,6 +4,7 @@
 
 #include "base/Utf8.h"
 #include "config/Schema.h"
+#include "config/TomlDepth.h"
 #include <algorithm>
 #include <cctype>
 #include <tuple>
@@ -51,12 +52,15 @@ std::string_view lineOf(std::string_view text, int64_t number) {
   return text.substr(0, text.find_last_not_of('\r') + 1);
 }
 
+/// Of UTF-8.
+bool beginsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 /// The line and a caret below character `column` (from 1), as errors of .tile files show them. Long lines are cut.
 std::string excerpt(std::string_view line, int64_t column) {
   constexpr size_t kWidth = 160;
   std::vector<size_t> starts; // of characters, and the end
   for (size_t i = 0; i < line.size(); ++i)
-    if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) starts.push_back(i);
+    if (beginsCharacter(line[i])) starts.push_back(i);
   starts.push_back(line.size());
   size_t at = std::min(static_cast<size_t>(std::max<int64_t>(column, 1)) - 1, starts.size() - 1);
   size_t first = at > kWidth / 2 ? at - kWidth / 2 : 0, end = std::min(first + kWidth, starts.size() - 1);
@@ -78,7 +82,6 @@ std::string explain(std::string_view description, std::string_view line) {
   size_t equals = line.find('=');
   std::string_view key = trimmed(line.substr(0, equals));
   std::string_view value = equals == std::string_view::npos ? std::string_view() : trimmed(line.substr(equals + 1));
-  if (says("exceeded maximum nested")) return "arrays or tables are nested too deep; no key takes more than a list";
   if (says("cannot redefine existing table")) return "this section stands here a second time; put its keys together";
   if (says("cannot redefine")) return fmt::format("the key '{}' is given a second time; keep one", key);
   bool inString = says("parsing string") || says("parsing literal string");
@@ -102,9 +105,20 @@ std::string explain(std::string_view description, std::string_view line) {
   return std::string(description);
 }
 
+Status tooDeep(std::string_view text, const std::string& name, size_t at) {
+  std::string_view before = text.substr(0, at);
+  int64_t number = 1 + std::ranges::count(before, '\n');
+  before.remove_prefix(before.rfind('\n') + 1); // npos + 1 is 0
+  int64_t column = 1 + std::ranges::count_if(before, beginsCharacter);
+  return invalid("{}:{}:{}: keys, arrays or tables are nested too deep, more than {} levels; no key takes more than a "
+                 "list{}",
+                 name, number, column, kMaxDepth, excerpt(lineOf(text, number), column));
+}
+
 } // namespace
 
 StatusOr<Document> parseToml(std::string_view text, std::string name) {
+  if (size_t at = findTooDeep(text); at != std::string_view::npos) return tooDeep(text, name, at);
   try {
     toml::table table = toml::parse(text, name);
     return Document{std::move(name), convert(table)};
@@ -117,8 +131,9 @@ StatusOr<Document> parseToml(std::string_view text, std::string name) {
 
 Item parseValue(std::string_view text) {
   std::string line = "value = " + std::string(text);
-  // A line break would let a value smuggle in further keys: then it is a string like any other text.
-  if (text.find('\n') == std::string_view::npos) {
+  // A line break would let a value smuggle in further keys: then it is a string like any other text. So is what is
+  // nested too deep for a value.
+  if (text.find('\n') == std::string_view::npos && findTooDeep(line) == std::string_view::npos) {
     try {
       toml::table table = toml::parse(line);
       Item item = convert(*table.get("value"));

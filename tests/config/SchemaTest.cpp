@@ -185,6 +185,66 @@ TEST(Toml, CommonSlipsNameTheWayOutAndShowTheLine) {
     (void)parseToml(rubbish, "run.toml");
 }
 
+/// `depth` tables, one in another.
+std::string tables(size_t depth) {
+  std::string text;
+  for (size_t i = 0; i < depth; ++i) text += "{a = ";
+  return text + "1" + std::string(depth, '}');
+}
+
+std::string manyParts() {
+  std::string dots; // one frame of any size for each of 100,000 parts would overflow the stack
+  for (int i = 0; i < 100000; ++i) dots += "a.";
+  return dots + "a";
+}
+
+TEST(Toml, DeepNestingIsRefusedBeforeItIsParsed) {
+  std::string key = manyParts(), quoted, spaced;
+  for (int i = 0; i < 100000; ++i) quoted += "'a'.\"\".", spaced += "a .\t";
+  for (const std::string& deep :
+       {key + " = 1", quoted + "a = 1", spaced + "a = 1", "[" + key + "]", "[[" + key + "]]", "x = {" + key + " = 1}",
+        "x = [1, {" + key + " = 1}]", "x = " + std::string(30, '[') + "{" + key + " = 1}" + std::string(30, ']'),
+        "x = " + tables(65), R"(x = "\"" )" + ("\n" + key) + " = 1", R"(x = '\')" + ("\n" + key) + " = 1",
+        "x = \"\"\"\n\"\"\"\"\"\n" + key + " = 1", "x = ['''\n'''', {" + key + " = 1}]", "# '''\n" + key + " = 1"}) {
+    std::string found = text(parseToml("é = 1\r\n" + deep, "run.toml").status());
+    EXPECT_THAT(found, HasSubstr("keys, arrays or tables are nested too deep, more than 64 levels; no key takes more"));
+    EXPECT_THAT(found, testing::ContainsRegex("^run\\.toml:[2-4]:[0-9]+: .*\n    .*\n +\\^$")) << deep.substr(0, 60);
+    EXPECT_LT(found.size(), 500u);
+  }
+  EXPECT_THAT(text(parseToml("\"é\"." + key + " = 1", "run.toml").status()), HasSubstr("run.toml:1:132: "));
+}
+
+TEST(Toml, DotsThatNestNothingAreNoDepth) {
+  std::string dots(1000, '.'), numbers, lines;
+  for (int i = 0; i < 200; ++i) numbers += "1.5, ", lines += fmt::format("a{}.b = 1.5 # ...\n", i);
+  for (const std::string& flat :
+       {"x = \"" + dots + "\"", "x = '" + dots + "'", "x = \"\"\"\n" + dots + "\n\"\"\"\"\"", "x = '''" + dots + "'''",
+        "# " + dots, "x = [" + numbers + "\n" + numbers + "]", lines, "\"" + dots + "\" = 1", "x = " + tables(64)})
+    EXPECT_TRUE(parseToml(flat, "run.toml").ok()) << text(parseToml(flat, "run.toml").status());
+}
+
+TEST(Schema, OverridesThatAreNestedTooDeepAreStrings) {
+  Options o;
+  for (const std::string& deep : {"{" + manyParts() + " = 1}", tables(65), std::string(100000, '[')}) {
+    EXPECT_THAT(text(o.schema.set("training.steps=" + deep)), HasSubstr("found a string, expected an integer"));
+    EXPECT_TRUE(o.schema.set("name=" + deep).ok());
+    EXPECT_EQ(o.name, deep);
+  }
+  EXPECT_THAT(text(o.schema.set(manyParts() + "=1")), HasSubstr("unknown section"));
+}
+
+TEST(Json, ARootThatIsNoObjectIsRefused) {
+  struct Case {
+    const char *file, *expected;
+  } cases[] = {{"[1, 2]", "c.json:1: the file holds an array, expected an object"},
+               {"\n\"training.steps=5\"", "c.json:2: the file holds a string, expected an object"},
+               {"[]", "the file holds an array"},
+               {"3", "the file holds an integer"},
+               {"null", "the file holds null"}};
+  for (const Case& c : cases) EXPECT_THAT(text(parseJson(c.file, "c.json").status()), HasSubstr(c.expected)) << c.file;
+  EXPECT_TRUE(parseJson("{}", "c.json").ok());
+}
+
 TEST(Json, KeepsLinesAndRefusesRubbish) {
   auto d = parseJson("{\n \"name\": \"x\",\n \"training\": {\n  \"stepz\": 3\n }\n}", "c.json");
   ASSERT_TRUE(d.ok()) << d.status();

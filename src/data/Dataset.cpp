@@ -1,6 +1,7 @@
 // Cutting batches from a prepared data set.
 #include "data/Dataset.h"
 
+#include "base/Hash.h"
 #include <algorithm>
 
 namespace tegula {
@@ -23,6 +24,11 @@ void fillRow(Batch& batch, int64_t row, const TokenFile& file, int64_t begin, in
 
 } // namespace
 
+uint64_t sealOf(const TokenFile& validation, const Tokenizer& tokenizer) {
+  uint64_t seal = hash64(fmt::format("{} {} {}", validation.size(), toHex(validation.checksum()), tokenizer.toJson()));
+  return seal == 0 ? 1 : seal;
+}
+
 StatusOr<Dataset> Dataset::open(const std::string& folder) {
   Dataset d;
   d.folder = folder;
@@ -33,6 +39,14 @@ StatusOr<Dataset> Dataset::open(const std::string& folder) {
     if (file->vocabulary() != d.tokenizer.vocabulary())
       return invalid("{}: the tokens were made for a vocabulary of {}, the tokenizer has {}; prepare the folder again",
                      folder, file->vocabulary(), d.tokenizer.vocabulary());
+  if (d.train.seal() != 0 && d.train.seal() != sealOf(d.validation, d.tokenizer))
+    return invalid("{}: train.tokens was not prepared together with validation.tokens and tokenizer.json; prepare the "
+                   "folder again",
+                   folder);
+  if (d.validation.size() == 0)
+    return invalid("{}: validation.tokens holds no token; prepare the folder again with a validation fraction of at "
+                   "least {}",
+                   folder, validationFractionOf(std::max<int64_t>(1, d.train.size() - 1), 1));
   return d;
 }
 

@@ -116,6 +116,9 @@ StatusOr<TextDocuments> readTextDocuments(const std::string& path) {
     TG_RETURN_IF_ERROR(checkText(file.string(), text));
     out.documents.push_back({file.string(), std::move(text)});
   }
+  if (out.documents.empty() && out.skippedKinds.contains(".tokens"))
+    return invalid("{}: found no text and no train.tokens; a `tegula data prepare` into it was cut short, run it again",
+                   path);
   if (out.documents.empty())
     return invalid("{}: found no text ({}); files must end in {} and not be hidden", path, out.filesText(),
                    suffixList());

@@ -12,8 +12,8 @@ namespace {
 struct Header {
   char magic[8] = {'T', 'G', 'T', 'O', 'K', 'E', 'N', 'S'};
   uint32_t version = 1, bytesPerToken = 2;
-  uint64_t tokens = 0, vocabulary = 0, checksum = 0;
-  uint8_t zero[24] = {};
+  uint64_t tokens = 0, vocabulary = 0, checksum = 0, seal = 0;
+  uint8_t zero[16] = {};
 };
 static_assert(sizeof(Header) == 64);
 constexpr int64_t kNarrowVocabulary = 65536;
@@ -33,13 +33,14 @@ template <typename T> std::vector<uint8_t> pack(Header header, std::span<const i
 
 } // namespace
 
-Status TokenFile::write(const std::string& path, std::span<const int32_t> tokens, int64_t vocabulary) {
+Status TokenFile::write(const std::string& path, std::span<const int32_t> tokens, int64_t vocabulary, uint64_t seal) {
   for (size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < 0 || tokens[i] >= vocabulary)
       return invalid("{}: token {} at position {} is outside the vocabulary of {}", path, tokens[i], i, vocabulary);
   Header header;
   header.tokens = tokens.size();
   header.vocabulary = static_cast<uint64_t>(vocabulary);
+  header.seal = seal;
   header.bytesPerToken = vocabulary <= kNarrowVocabulary ? 2 : 4;
   return writeFileAtomically(path, header.bytesPerToken == 2 ? pack<uint16_t>(header, tokens)
                                                              : pack<uint32_t>(header, tokens));
@@ -70,6 +71,7 @@ StatusOr<TokenFile> TokenFile::open(const std::string& path) {
   out.size_ = static_cast<int64_t>(header.tokens);
   out.vocabulary_ = static_cast<int64_t>(header.vocabulary);
   out.checksum_ = header.checksum;
+  out.seal_ = header.seal;
   return out;
 }
 

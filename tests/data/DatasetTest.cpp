@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <numeric>
 #include <set>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tegula;
 using testing::ElementsAre;
@@ -150,6 +154,171 @@ TEST(Dataset, TheFractionIsFoundAgain) {
           << tokens << " " << fraction;
     }
   EXPECT_EQ(validationFractionOf(trainingTokens(1115394, 0.05), 1115394 - trainingTokens(1115394, 0.05)), 0.05);
+}
+
+TEST(Dataset, EverySplitHasAFractionThatAConfigTakes) {
+  for (int64_t tokens = 3; tokens < 300; ++tokens)
+    for (int64_t train = 2; train < tokens; ++train) {
+      double fraction = validationFractionOf(train, tokens - train);
+      EXPECT_EQ(trainingTokens(tokens, fraction), train) << tokens << " " << fraction;
+    }
+  for (int64_t tokens : {3, 20, 30, 37, 999, 1234567891})
+    for (double fraction : {0.9, 0.89, 0.899999, 0.5, 1e-3, 1e-9, 3e-16}) {
+      int64_t train = trainingTokens(tokens, fraction);
+      if (train < 2 || train == tokens) continue;
+      double again = validationFractionOf(train, tokens - train);
+      EXPECT_EQ(trainingTokens(tokens, again), train) << tokens << " " << fraction;
+      EXPECT_TRUE(again > 0 && again <= 0.9) << tokens << " " << fraction << " " << again;
+    }
+}
+
+TEST(Dataset, AFractionThatHoldsOutNothingIsRefused) {
+  TemporaryFolder f;
+  f.write("t.txt", std::string(1000, 'x'));
+  EXPECT_THAT(
+      text(prepareDataset(f.path("t.txt"), f.path("data"), {.validationFraction = 1e-17}).status()),
+      HasSubstr("a validation fraction of 1e-17 holds out none of the text's 1000 tokens; give at least 0.001"));
+  EXPECT_FALSE(isFolder(f.path("data")));
+  EXPECT_TRUE(prepareDataset(f.path("t.txt"), f.path("data"), {.validationFraction = 0.001}).ok());
+  ASSERT_TRUE(TokenFile::write(f.path("data/train.tokens"), std::vector<int32_t>(1000), 256).ok());
+  ASSERT_TRUE(TokenFile::write(f.path("data/validation.tokens"), {}, 256).ok());
+  EXPECT_THAT(text(Dataset::open(f.path("data")).status()),
+              HasSubstr("holds no token; prepare the folder again with a validation fraction of at least 0.001"));
+}
+
+/// What a prepared folder holds, decoded; "" where it is not prepared.
+std::string contents(const std::string& folder) {
+  if (!isPreparedDataset(folder)) return {};
+  StatusOr<Dataset> data = Dataset::open(folder);
+  if (!data.ok()) return text(data.status());
+  std::string all;
+  for (const TokenFile* file : {&data->train, &data->validation}) {
+    std::vector<int32_t> tokens(static_cast<size_t>(file->size()));
+    file->read(0, tokens);
+    all += data->tokenizer.decode(tokens);
+  }
+  return all;
+}
+
+/// Two texts of as many symbols each: their prepared files differ in nothing but what they say.
+std::string ofWords(const char* word, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += word;
+  return all;
+}
+
+TEST(Dataset, FilesOfTwoPreparationsAreRefused) {
+  TemporaryFolder f;
+  f.write("a.txt", ofWords("abc", 100));
+  f.write("b.txt", ofWords("xyz", 100));
+  for (const char* name : {"a", "b"})
+    ASSERT_TRUE(prepareDataset(f.path(name) + std::string(".txt"), f.path(name), {.tokenizer = "char"}).ok());
+  for (const char* name : {"train.tokens", "validation.tokens", "tokenizer.json"}) {
+    std::filesystem::copy(f.path("a"), f.path(std::string("mixed-") + name));
+    f.write(std::string("mixed-") + name + "/" + name, *readFile(f.path("b/") + name));
+    // The words are three letters in order both times, so that the tokens are the same: then any will do.
+    bool differs = std::string_view(name) == "tokenizer.json" || std::string_view(name) == "train.tokens";
+    EXPECT_EQ(Dataset::open(f.path(std::string("mixed-") + name)).ok(), !differs) << name;
+  }
+  EXPECT_THAT(
+      text(Dataset::open(f.path("mixed-tokenizer.json")).status()),
+      HasSubstr("train.tokens was not prepared together with validation.tokens and tokenizer.json; prepare the"));
+  f.write("c.txt", ofWords("bca", 100));
+  ASSERT_TRUE(prepareDataset(f.path("c.txt"), f.path("c"), {.tokenizer = "char"}).ok());
+  f.write("a/validation.tokens", *readFile(f.path("c/validation.tokens")));
+  EXPECT_THAT(text(Dataset::open(f.path("a")).status()), HasSubstr("was not prepared together"));
+}
+
+TEST(Dataset, FoldersWithoutASealAreRead) {
+  TemporaryFolder f;
+  std::vector<int32_t> train{1, 2, 3}, validation{4, 5};
+  ASSERT_TRUE(TokenFile::write(f.path("train.tokens"), train, 256).ok());
+  ASSERT_TRUE(TokenFile::write(f.path("validation.tokens"), validation, 256).ok());
+  ASSERT_TRUE(Tokenizer::bytes().save(f.path("tokenizer.json")).ok());
+  EXPECT_EQ(contents(f.path()), "\1\2\3\4\5");
+}
+
+/// Prepares in a process of its own, which may write files of `limitBytes` at most and is killed where one grows larger.
+int prepareWithin(rlim_t limitBytes, const std::string& textPath, const std::string& folder) {
+  pid_t child = fork();
+  if (child == 0) {
+    rlimit limit{limitBytes, limitBytes};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    _exit(prepareDataset(textPath, folder, {.validationFraction = 0.25}).ok() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(Dataset, APreparationThatIsCutShortLeavesTheFolderAsItWas) {
+  TemporaryFolder f;
+  f.write("a.txt", ofWords("old ", 100));
+  f.write("b.txt", ofWords("new text ", 1000));
+  std::string data = f.path("data");
+  for (bool again : {false, true}) {
+    std::string before = contents(data);
+    EXPECT_TRUE(WIFSIGNALED(prepareWithin(5000, f.path("b.txt"), data))); // validation.tokens fits, train.tokens not
+    EXPECT_EQ(contents(data), before);
+    if (!again)
+      EXPECT_THAT(text(readTextDocuments(data).status()),
+                  HasSubstr("a `tegula data prepare` into it was cut short, run it again"));
+    ASSERT_TRUE(prepareDataset(f.path("a.txt"), data, {}).ok());
+    EXPECT_EQ(contents(data), ofWords("old ", 100));
+  }
+}
+
+TEST(Dataset, LeftoversAreRemovedAndOtherFilesStay) {
+  TemporaryFolder f;
+  f.write("t.txt", ofWords("word ", 100));
+  std::vector<std::string> kept{"notes.txt",       "train.tokens.tmp-mine", "train.tokens.tmp-1-2.bak",
+                                "prepare/x.txt",   "prepare.tmp-1/x",       "my.tmp-1-2",
+                                "train.tokens.bak"},
+      leftovers{"train.tokens.tmp-1-2", "validation.tokens.tmp-3-0", "tokenizer.json.tmp-77-12",
+                "prepare.tmp-4-5/train.tokens"};
+  for (const std::vector<std::string>* names : {&kept, &leftovers})
+    for (const std::string& name : *names) f.write("data/" + name, "x");
+  ASSERT_TRUE(prepareDataset(f.path("t.txt"), f.path("data"), {}).ok());
+  for (const std::string& name : kept) EXPECT_TRUE(fileExists(f.path("data/" + name))) << name;
+  for (const std::string& name : leftovers) EXPECT_FALSE(fileExists(f.path("data/" + name))) << name;
+  EXPECT_FALSE(isFolder(f.path("data/prepare.tmp-4-5")));
+}
+
+TEST(Dataset, PreparationsOfOneFolderExcludeEachOther) {
+  TemporaryFolder f;
+  f.write("t.txt", ofWords("word ", 100));
+  ASSERT_TRUE(makeFolders(f.path("data")).ok());
+  {
+    StatusOr<FileLock> other = FileLock::tryAcquire(f.path("data/lock"));
+    ASSERT_TRUE(other.ok());
+    EXPECT_THAT(text(prepareDataset(f.path("t.txt"), f.path("data"), {}).status()),
+                HasSubstr("data: another process is preparing this folder; wait for it or stop it"));
+    EXPECT_FALSE(isPreparedDataset(f.path("data")));
+  }
+  EXPECT_TRUE(prepareDataset(f.path("t.txt"), f.path("data"), {}).ok());
+}
+
+/// Kills at any moment: the folder holds one of the texts whole, or says that it is not prepared.
+TEST(Dataset, APreparationKilledAtAnyMomentMixesNothing) {
+  TemporaryFolder f;
+  std::string texts[] = {ofWords("old text ", 500), ofWords("new word ", 500)};
+  f.write("0.txt", texts[0]);
+  f.write("1.txt", texts[1]);
+  std::string data = f.path("data");
+  ASSERT_TRUE(prepareDataset(f.path("0.txt"), data, {}).ok());
+  constexpr int kKills = 40, kStepMicroseconds = 700; // some preparations long: about 20 ms each with their fsyncs
+  for (int kill = 0; kill < kKills; ++kill) {
+    pid_t child = fork();
+    if (child == 0)
+      for (int i = 1;; i = 1 - i) (void)prepareDataset(f.path(fmt::format("{}.txt", i)), data, {});
+    usleep(kill * kStepMicroseconds);
+    ::kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    std::string found = contents(data);
+    EXPECT_TRUE(found.empty() || found == texts[0] || found == texts[1]) << "after kill " << kill << ": " << found;
+  }
+  ASSERT_TRUE(prepareDataset(f.path("0.txt"), data, {}).ok());
+  EXPECT_THAT(*listFolder(data), ElementsAre("lock", "tokenizer.json", "train.tokens", "validation.tokens"));
 }
 
 TEST(Dataset, ATextThatLeavesNothingToPredictIsRefused) {

@@ -1,6 +1,7 @@
 // The type and range rules of one key, and how its value is written.
 #include "config/FieldText.h"
 
+#include "base/Utf8.h"
 #include <algorithm>
 #include <cmath>
 
@@ -71,6 +72,8 @@ std::string check(double x, const KeyOptions& o) {
   return outside(x, text(x), o);
 }
 std::string check(const std::string& x, const KeyOptions& o) {
+  if (size_t at = findInvalidUtf8(x); at != std::string::npos) // no TOML file could hold it
+    return fmt::format("byte 0x{:02x} at offset {} is not UTF-8", static_cast<unsigned char>(x[at]), at);
   if (o.choices.empty() || std::find(o.choices.begin(), o.choices.end(), x) != o.choices.end()) return {};
   return fmt::format("found '{}', expected {}", x, rangeText(o));
 }

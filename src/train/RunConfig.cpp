@@ -2,6 +2,7 @@
 #include "train/RunConfig.h"
 
 #include "base/Log.h"
+#include "base/Utf8.h"
 #include <cstdlib>
 
 namespace tegula {
@@ -85,6 +86,7 @@ Status RunSchema::check(std::string_view file) {
   auto at = [&](const Status& s, std::string_view place) { return place.empty() ? s : addContext(s, place); };
   if (config_.data.path.empty())
     return at(invalid("[data] path is not given; set it, or use: tegula train --data FILE"), file);
+  if (Status names = checkNames(); !names.ok()) return at(names, file);
   const auto& model = config_.model;
   if (model.width % model.heads == 0) return OkStatus();
   std::string dim = schema_.section("model").placeOf("dim"), heads = schema_.section("model").placeOf("n_heads");
@@ -92,6 +94,18 @@ Status RunSchema::check(std::string_view file) {
   return at(invalid("[model] dim {} is not a multiple of n_heads {}; the nearest dim is {}", model.width, model.heads,
                     std::max<int64_t>(1, (model.width + model.heads / 2) / model.heads) * model.heads),
             both.empty() ? file : both);
+}
+
+Status RunSchema::checkNames() const {
+  const std::pair<const char*, const std::string&> names[] = {{"[data] path", config_.data.path},
+                                                              {"[job] dump_folder", config_.job.dumpFolder}};
+  for (const auto& [key, name] : names)
+    if (size_t at = findInvalidUtf8(name); at != std::string::npos)
+      return invalid(
+          "{}: byte 0x{:02x} at offset {} of the name is not UTF-8, so config.toml could not hold it; rename "
+          "it",
+          key, static_cast<unsigned char>(name[at]), at);
+  return OkStatus();
 }
 
 StatusOr<GptConfig> RunConfig::modelConfig(int64_t tokens) const {

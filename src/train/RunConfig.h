@@ -78,6 +78,8 @@ public:
   /// What no single key's range says: data given, heads dividing the width. Messages begin with the lines of the keys
   /// or, where there are none, with `file`.
   Status check(std::string_view file);
+  /// Names come from the command line and the folder, too: config.toml can hold only UTF-8.
+  Status checkNames() const;
 
 private:
   const RunConfig& config_;

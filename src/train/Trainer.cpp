@@ -349,6 +349,7 @@ Status train(const TrainRequest& request, std::FILE* out) {
     TG_ASSIGN_OR_RETURN(text, readTextDocuments(config.data.path));
   }
   TG_ASSIGN_OR_RETURN(RunFolder folder, chooseRunFolder(request, config));
+  TG_RETURN_IF_ERROR(RunSchema(config).checkNames());
   std::string path = folder.path;
   bool isNew = !fileExists(path) && !isFolder(path);
   Run run(std::move(config), std::move(folder), request.stopAt, out);

@@ -39,6 +39,47 @@ TEST(RunConfig, SetsWinOverTheFileAndResolvedFilesReadBack) {
   EXPECT_EQ(RunSchema(again)->toToml(), resolved);
 }
 
+TEST(RunConfig, EveryWrittenConfigReadsBack) {
+  auto expectReadsBack = [](RunConfig c) {
+    std::string written = RunSchema(c)->toToml();
+    RunConfig again;
+    auto document = config::parseToml(written, "config.toml");
+    ASSERT_TRUE(document.ok()) << document.status();
+    Status loaded = RunSchema(again)->load(*document);
+    EXPECT_TRUE(loaded.ok()) << loaded;
+    EXPECT_EQ(RunSchema(again)->toToml(), written);
+  };
+  for (const char* set :
+       {"data.path=a \"b\" \\ \x01\x7f é€.txt", "job.description='''\n", "data.validation_fraction=0.9",
+        "data.validation_fraction=1e-300", "optimizer.lr=5e-324", "optimizer.lr=1.7976931348623157e308",
+        "optimizer.eps=1e22", "optimizer.beta1=0.30000000000000004", "training.seed=9223372036854775807",
+        "training.max_norm=100000000000000000000.0", "model.init_std=0"}) {
+    RunConfig c;
+    Status resolved =
+        resolveConfig({.dataPath = std::string(set).starts_with("data.path") ? "" : "x.txt", .sets = {set}}, c);
+    ASSERT_TRUE(resolved.ok()) << resolved;
+    expectReadsBack(c);
+  }
+  for (int64_t tokens : {3, 10, 30, 37, 299})
+    for (int64_t train = std::max<int64_t>(2, trainingTokens(tokens, 0.9)); train < tokens; ++train) {
+      RunConfig c; // as of a folder that was prepared
+      c.data.validationFraction = validationFractionOf(train, tokens - train);
+      expectReadsBack(c);
+    }
+}
+
+TEST(RunConfig, RefusesNamesThatAConfigCannotHold) {
+  RunConfig c;
+  EXPECT_THAT(
+      text(resolveConfig({.dataPath = "caf\xe9.txt"}, c)),
+      HasSubstr("[data] path: byte 0xe9 at offset 3 of the name is not UTF-8, so config.toml could not hold it"));
+  EXPECT_THAT(text(resolveConfig({.dataPath = "x.txt", .sets = {"job.description=\xff"}}, c = {})),
+              HasSubstr("byte 0xff at offset 0 is not UTF-8"));
+  c = {};
+  c.job.dumpFolder = "runs/caf\xe9-1"; // of caf\xe9.toml
+  EXPECT_THAT(text(RunSchema(c).checkNames()), HasSubstr("[job] dump_folder: byte 0xe9 at offset 8"));
+}
+
 TEST(RunConfig, RefusesHeadsThatDoNotDivideTheWidth) {
   RunConfig c;
   EXPECT_THAT(text(resolveConfig({.dataPath = "x.txt", .sets = {"model.dim=250", "model.n_heads=4"}}, c)),

@@ -120,9 +120,11 @@ void addBench(CLI::App& op, Outcome& outcome) {
   CLI::App* c = op.add_subcommand("bench", "Time a compiled operator.");
   c->footer("example: tegula op bench \"matmul a=1024,1024 b=1024,1024 f32\" --threads 1");
   c->add_option("problem", o->words, "A name (its @example is used) or a problem line")->required();
-  c->add_option("--threads", o->threads, "0 means every core")->check(wholeNumber(0));
+  c->add_option("--threads", o->threads, "0 means TEGULA_THREADS or, where that is not set, every core")
+      ->transform(wholeNumber(0, kMostThreads));
+  constexpr int64_t kMostRounds = 1'000'000; // each one's time is kept
   c->add_option("--rounds", o->rounds, "Timed runs; the median is reported")
-      ->check(wholeNumber(1))
+      ->transform(wholeNumber(1, kMostRounds))
       ->capture_default_str();
   c->callback([=, &outcome] {
     StatusOr<std::string> report = benchOperator(join(o->words), o->threads, o->rounds);

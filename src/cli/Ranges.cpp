@@ -4,21 +4,24 @@
 #include "base/ParseNumber.h"
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 
 namespace tegula::cli {
 
-CLI::Validator wholeNumber(int64_t low) {
-  std::string expected = fmt::format("a whole number from {} on", low);
+CLI::Validator wholeNumber(int64_t low, int64_t high) {
+  bool open = high == std::numeric_limits<int64_t>::max();
   return CLI::Validator(
-      [low, expected](std::string& text) {
+      [low, high](std::string& text) {
         std::optional<int64_t> x = parseNumber<int64_t>(text);
-        if (x && *x >= low) return std::string();
-        bool tooLarge = !x && !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        if (tooLarge) return fmt::format("found '{}', expected at most {}", text, std::numeric_limits<int64_t>::max());
-        return fmt::format("found '{}', expected {}", text, expected);
+        if (x && *x >= low && *x <= high) {
+          text = fmt::format("{}", *x);
+          return std::string();
+        }
+        bool isDigits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        bool tooLarge = x ? *x > high : isDigits;
+        if (tooLarge) return fmt::format("found '{}', expected at most {}", text, high);
+        return fmt::format("found '{}', expected a whole number from {} on", text, low);
       },
-      fmt::format(">= {}", low));
+      open ? fmt::format(">= {}", low) : fmt::format("{} to {}", low, high));
 }
 
 CLI::Validator number(NumberRange range) {

@@ -3,12 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace tegula::cli {
 
-/// Whole numbers from `low` on. For other text the message says what was found and what is accepted.
-CLI::Validator wholeNumber(int64_t low);
+/// Whole decimal numbers from `low` to `high`. For other text the message says what was found and what is accepted. To
+/// be given to transform(), not check(): CLI11 would read 010 as eight.
+CLI::Validator wholeNumber(int64_t low, int64_t high = std::numeric_limits<int64_t>::max());
+
+constexpr int64_t kMostThreads = 4096; // hardware.threads and the cpu backend take no more
 
 struct NumberRange {
   std::optional<double> min, above; // inclusive, exclusive

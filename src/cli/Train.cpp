@@ -26,7 +26,7 @@ void addTrain(CLI::App& app, Outcome& outcome) {
   CLI::Option* fresh = c->add_flag("--new", request->fresh, "Start a new run beside a folder that has checkpoints");
   fresh->excludes(resume);
   CLI::Option* stop = c->add_option("--stop-at", *stopAt, "Save and stop after this step");
-  stop->check(wholeNumber(1));
+  stop->transform(wholeNumber(1));
   c->callback([=, &outcome] {
     request->resume = resume->count() > 0;
     if (!resumed->empty()) {

@@ -207,6 +207,17 @@ TEST(Command, NumbersOutOfRangeAreRefusedInWords) {
   EXPECT_THAT(refused({"train", "--stop-at", "0"}), HasSubstr("--stop-at: found '0'"));
   EXPECT_THAT(refused({"generate", "run", "--top-k", "99999999999999999999"}),
               HasSubstr("--top-k: found '99999999999999999999', expected at most 9223372036854775807"));
+  EXPECT_THAT(refused({"op", "bench", "relu", "--rounds", "2147483647"}),
+              HasSubstr("--rounds: found '2147483647', expected at most 1000000"));
+  EXPECT_THAT(refused({"op", "bench", "relu", "--rounds", "0x10"}),
+              HasSubstr("--rounds: found '0x10', expected a whole"));
+  for (std::vector<std::string> command : {std::vector<std::string>{"op", "bench", "relu"}, {"generate", "run"}})
+    for (const char* threads : {"4097", "2147483648", "99999999999999999999"}) {
+      command.insert(command.end(), {"--threads", threads});
+      EXPECT_THAT(refused(command), HasSubstr(fmt::format("--threads: found '{}', expected at most 4096", threads)));
+      command.resize(command.size() - 2);
+    }
+  EXPECT_THAT(runTegula({"op", "bench", "relu x=5 f32", "--rounds", "010"}).output, HasSubstr(" ms of 10"));
   EXPECT_THAT(refused({"generate", "run", "--promt", "x"}),
               testing::StartsWith("tegula: generate: no option '--promt'; did you mean --prompt?"));
   EXPECT_THAT(refused({"op", "bench", "relu", "--zz=3"}), HasSubstr("op bench: no option '--zz'; there are --help"));
@@ -258,6 +269,22 @@ TEST(Command, OptionsThatWouldDoNothingAreRefused) {
   EXPECT_THAT(runTegula({"graph", "dump", "--json", "--after", "plan"}).output, HasSubstr("a plan has no JSON form"));
 }
 
+TEST(Command, ConfigsThatAreNestedTooDeepOrHoldNoSectionsAreRefused) {
+  TemporaryFolder f;
+  f.write("x.txt", "text");
+  std::string key;
+  for (int i = 0; i < 100000; ++i) key += "a.";
+  f.write("deep.toml", "# deep\n" + key + "a = 1\n");
+  f.write("list.json", "[1, 2]");
+  auto refused = [&](const char* name) {
+    Finished r = runTegula({"config", "check", f.path(name), "--data", f.path("x.txt")});
+    EXPECT_EQ(r.exitCode, 1);
+    return r.output;
+  };
+  EXPECT_THAT(refused("deep.toml"), HasSubstr("deep.toml:2:130: keys, arrays or tables are nested too deep"));
+  EXPECT_THAT(refused("list.json"), HasSubstr("list.json:1: the file holds an array, expected an object"));
+}
+
 TEST(Command, FmtChecksAndRewrites) {
   TemporaryFolder f;
   f.write("a.tile", "@tile_op\ndef twice( x : Tensor[...] )->Tensor[...]:\n    return x*2\n");
@@ -292,6 +319,9 @@ TEST(Command, DataPrepareReports) {
   EXPECT_THAT(r.output,
               AllOf(HasSubstr("data: 2 files read, 1 left out (.png)\n"),
                     HasSubstr("2 documents, 999 bytes, 900 training and 100 validation tokens, vocabulary 3")));
+  r = runTegula({"data", "prepare", f.path("texts"), f.path("none"), "--validation", "1e-17"});
+  EXPECT_EQ(r.exitCode, 1);
+  EXPECT_THAT(r.output, HasSubstr("holds out none of the text's 1000 tokens; give at least 0.001"));
 }
 
 /// Settings of a run that takes a moment, as `--set` of each.

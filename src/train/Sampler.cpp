@@ -47,7 +47,7 @@ StatusOr<int32_t> chooseToken(std::span<const float> logits, const SamplingOptio
   return order[std::min(chosen, order.size() - 1)];
 }
 
-StatusOr<std::unique_ptr<Sampler>> Sampler::load(const std::string& path, const SessionOptions& options) {
+StatusOr<std::unique_ptr<Sampler>> Sampler::load(const std::string& path, const SamplingPlace& place) {
   TG_ASSIGN_OR_RETURN(std::string folder, latestCheckpoint(path));
   TG_ASSIGN_OR_RETURN(Checkpoint checkpoint, loadCheckpoint(folder));
   TG_ASSIGN_OR_RETURN(Tokenizer tokenizer, Tokenizer::fromJson(checkpoint.tokenizerJson, folder + "/tokenizer.json"));
@@ -57,8 +57,8 @@ StatusOr<std::unique_ptr<Sampler>> Sampler::load(const std::string& path, const 
   TG_RETURN_IF_ERROR(applyEnvironment(config));
   TG_ASSIGN_OR_RETURN(GptConfig modelConfig, config.modelConfig(tokenizer.vocabulary()));
   SessionOptions used = config.sessionOptions();
-  if (!options.target.empty()) used.target = options.target;
-  if (options.threads > 0) used.threads = options.threads;
+  if (!place.target.empty()) used.target = place.target;
+  used.threads = place.threads.value_or(used.threads);
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create(used));
   auto model = std::make_unique<Gpt>(modelConfig);
   TG_RETURN_IF_ERROR(addContext(model->parameters().create(*session, checkpoint.parameters), folder));

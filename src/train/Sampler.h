@@ -9,6 +9,7 @@
 #include "models/Gpt.h"
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace tegula {
 
@@ -19,6 +20,12 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
+/// Where to compute, over what the run says.
+struct SamplingPlace {
+  std::string target;         // empty: the run's
+  std::optional<int> threads; // 0: as in SessionOptions; absent: the run's
+};
+
 /// The token chosen from logits at position `position`: a pure function of its arguments. Candidates are scaled by the
 /// temperature; the draw is Philox with key `seed` and counter `position`. NaN logits are refused.
 StatusOr<int32_t> chooseToken(std::span<const float> logits, const SamplingOptions&, int64_t position);
@@ -27,7 +34,7 @@ StatusOr<int32_t> chooseToken(std::span<const float> logits, const SamplingOptio
 class Sampler {
 public:
   /// From a run folder (its latest checkpoint) or a checkpoint folder.
-  static StatusOr<std::unique_ptr<Sampler>> load(const std::string& path, const SessionOptions&);
+  static StatusOr<std::unique_ptr<Sampler>> load(const std::string& path, const SamplingPlace&);
   /// From a model with states in a session; both must outlive the sampler.
   Sampler(Session& session, const Gpt& model, Tokenizer tokenizer)
       : session_(&session), model_(&model), tokenizer_(std::move(tokenizer)) {}

@@ -242,7 +242,7 @@ private:
 
 TEST(OwnOperators, RandomExpressions) {
   constexpr uint32_t kSeed = 20261201;
-  const uint32_t kOperators = std::getenv("TEGULA_LONG") ? 400 : 20;
+  const uint32_t kOperators = std::getenv("TEGULA_LONG") ? 100 : 20;
   std::string source;
   std::vector<std::string> lines;
   for (uint32_t k = 0; k < kOperators; ++k) {

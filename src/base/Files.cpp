@@ -15,6 +15,7 @@ namespace tegula {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr std::string_view kTemporary = ".tmp-"; // then the process and a count: PID-N
 
 /// An open descriptor, closed at the end of its scope.
 class Descriptor {
@@ -147,9 +148,12 @@ StatusOr<int64_t> fileSizeBytes(const std::string& path) {
 }
 
 Status makeFolders(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  return error ? systemError("cannot make folder", path, error.value()) : OkStatus();
+  if (isFolder(path)) return OkStatus();
+  std::string parent = folderOf(path);
+  if (parent != path && !isFolder(parent)) TG_RETURN_IF_ERROR(makeFolders(parent));
+  if (::mkdir(path.c_str(), 0777) == 0) return syncPath(parent);
+  int error = errno; // "a/": it is there since its parent "a" was made; or another process was faster
+  return isFolder(path) ? OkStatus() : systemError("cannot make folder", path, error);
 }
 
 Status removeFile(const std::string& path) {
@@ -182,18 +186,19 @@ Status syncPath(const std::string& path) {
 
 std::string temporaryName(const std::string& base) {
   static std::atomic<uint64_t> next{0};
-  return fmt::format("{}.tmp-{}-{}", base, ::getpid(), next++);
+  return fmt::format("{}{}{}-{}", base, kTemporary, ::getpid(), next++);
 }
 
-bool isTemporaryNameOf(std::string_view name, std::string_view base) {
-  constexpr std::string_view kMark = ".tmp-";
-  if (!name.starts_with(base) || !name.substr(base.size()).starts_with(kMark)) return false;
-  name.remove_prefix(base.size() + kMark.size());
-  size_t dash = name.find('-');
+std::string_view baseOfTemporaryName(std::string_view name) {
   auto isNumber = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   };
-  return dash != std::string_view::npos && isNumber(name.substr(0, dash)) && isNumber(name.substr(dash + 1));
+  size_t mark = name.rfind(kTemporary);
+  if (mark == std::string_view::npos) return {};
+  std::string_view numbers = name.substr(mark + kTemporary.size());
+  size_t dash = numbers.find('-');
+  bool ours = dash != std::string_view::npos && isNumber(numbers.substr(0, dash)) && isNumber(numbers.substr(dash + 1));
+  return ours ? name.substr(0, mark) : std::string_view();
 }
 
 } // namespace tegula

@@ -30,7 +30,7 @@ StatusOr<std::vector<std::string>> listFolder(const std::string& path);
 bool fileExists(const std::string& path);
 bool isFolder(const std::string& path);
 StatusOr<int64_t> fileSizeBytes(const std::string& path);
-/// With its parents; an existing folder is fine.
+/// With its parents; an existing folder is fine. What it made is there after a crash, too.
 Status makeFolders(const std::string& path);
 Status removeFile(const std::string& path);
 /// A file or a folder with everything in it; a missing one is fine.
@@ -43,8 +43,8 @@ Status exchangeDurably(const std::string& a, const std::string& b);
 Status syncPath(const std::string& path);
 /// `base.tmp-PID-N`: distinct among the processes of a machine and within this one.
 std::string temporaryName(const std::string& base);
-/// Whether temporaryName(base) makes such names: what a process that was killed left behind.
-bool isTemporaryNameOf(std::string_view name, std::string_view base);
+/// The `base` of a temporaryName(); empty for any other name, such as one that only begins like it: that is somebody's own.
+std::string_view baseOfTemporaryName(std::string_view name);
 
 /// A read-only mapping of a whole file; lives as long as its last owner.
 class MappedFile {

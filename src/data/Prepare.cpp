@@ -2,6 +2,7 @@
 #include "data/Dataset.h"
 
 #include "base/Files.h"
+#include <algorithm>
 #include <cmath>
 
 namespace tegula {
@@ -18,8 +19,8 @@ std::string pathIn(const std::string& folder, std::string_view name) { return fm
 Status removeLeftovers(const std::string& folder) {
   TG_ASSIGN_OR_RETURN(std::vector<std::string> names, listFolder(folder));
   for (const std::string& name : names) {
-    bool isLeftover = isTemporaryNameOf(name, kAside);
-    for (const char* file : kFiles) isLeftover = isLeftover || isTemporaryNameOf(name, file);
+    std::string_view base = baseOfTemporaryName(name);
+    bool isLeftover = base == kAside || std::ranges::find(kFiles, base) != std::end(kFiles);
     if (isLeftover) TG_RETURN_IF_ERROR(removeAll(pathIn(folder, name)));
   }
   return OkStatus();

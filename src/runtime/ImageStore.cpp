@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kMagic[8] = {'T', 'G', 'I', 'M', 'A', 'G', 'E', '1'};
-constexpr std::string_view kSuffix = ".image", kLeftoverSuffix = ".image.tmp-"; // see temporaryName()
+constexpr std::string_view kSuffix = ".image";
 constexpr size_t kHeaderBytes = 40;
 constexpr auto kLeftoverAge = std::chrono::minutes(10); // a writer that takes longer is dead
 
@@ -51,7 +51,7 @@ bool isImageName(std::string_view name) {
   constexpr size_t kDigits = 32;
   if (!parseHash128(name.substr(0, kDigits))) return false;
   std::string_view rest = name.substr(kDigits);
-  return rest == kSuffix || rest.starts_with(kLeftoverSuffix);
+  return rest == kSuffix || baseOfTemporaryName(rest) == kSuffix;
 }
 
 std::vector<File> filesOf(const std::string& folder) {

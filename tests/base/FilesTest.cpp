@@ -1,6 +1,7 @@
 // Files: what was written is there completely or not at all; errors name the path and the reason; locks exclude.
 #include "base/Files.h"
 
+#include "SyncWitness.h"
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -99,12 +100,34 @@ TEST_F(FilesTest, LocksExcludeOtherHoldersAndProcesses) {
   EXPECT_TRUE(FileLock::tryAcquire(path("lock")).ok());
 }
 
-TEST_F(FilesTest, TemporaryNamesDifferAndAreRecognised) {
-  EXPECT_NE(temporaryName("x"), temporaryName("x"));
-  EXPECT_TRUE(isTemporaryNameOf(temporaryName("x.txt"), "x.txt"));
-  for (const char* other : {"x.txt", "x.txt.tmp-", "x.txt.tmp-1", "x.txt.tmp-1-", "x.txt.tmp--1", "x.txt.tmp-1-a",
-                            "x.txt.tmp-1-2-3", "x.txt.tmp-1-2.bak", "y.txt.tmp-1-2", "my-x.txt.tmp-1-2", ""})
-    EXPECT_FALSE(isTemporaryNameOf(other, "x.txt")) << other;
+TEST_F(FilesTest, TemporaryNamesDiffer) { EXPECT_NE(temporaryName("x"), temporaryName("x")); }
+
+TEST_F(FilesTest, OnlyTemporaryNamesAreTakenForOnes) {
+  EXPECT_EQ(baseOfTemporaryName(temporaryName("step-2")), "step-2");
+  EXPECT_EQ(baseOfTemporaryName(temporaryName("a.tmp-1-1")), "a.tmp-1-1");
+  for (const char* own :
+       {"", "step-2", "step-2-keep", "step-2.tmp", "step-2.tmp-", "step-2.tmp-keep", "step-2.tmp-1", "step-2.tmp-1-",
+        "step-2.tmp--1", "step-2.tmp-1-a", "step-2.tmp-1-2-3", "step-2.tmp-1-1-keep", "step-2.tmp-1-1.old"})
+    EXPECT_EQ(baseOfTemporaryName(own), "") << own;
+}
+
+TEST_F(FilesTest, MakesFoldersWithTheirParentsInAnySpelling) {
+  for (const char* name : {"a/b/c", "a/b/c", "d/e/", "f/../g", "h/."}) {
+    EXPECT_TRUE(makeFolders(path(name)).ok()) << name;
+    EXPECT_TRUE(isFolder(path(name))) << name;
+  }
+  ASSERT_TRUE(writeFileAtomically(path("file"), std::string_view("x")).ok());
+  for (const char* name : {"file", "file/below"})
+    EXPECT_THAT(std::string(message(makeFolders(path(name)))), HasSubstr("cannot make folder " + path("file") + ": "));
+  EXPECT_FALSE(makeFolders("").ok());
+}
+
+/// The entry of a folder is its parent's to keep: without that a crash takes the folder with all that was synced in it.
+TEST_F(FilesTest, FoldersThatWereMadeAreDurable) {
+  SyncWitness witness;
+  ASSERT_TRUE(makeFolders(path("a/b")).ok());
+  EXPECT_TRUE(witness.sawDurable(path("a")));
+  EXPECT_TRUE(witness.sawDurable(path("a/b")));
 }
 
 } // namespace

@@ -93,9 +93,12 @@ TEST(ImageStore, trimRemovesOldLeftoversOnly) {
   ImageStore store(folder.path(), 1 << 20);
   ASSERT_TRUE(store.store("a", bytes(10, 1)).ok());
   std::string dead = store.pathOf("b") + ".tmp-1-1", live = store.pathOf("b") + ".tmp-2-1";
-  std::ofstream(dead) << "half", std::ofstream(live) << "half";
-  std::filesystem::last_write_time(dead, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  std::string kept = store.pathOf("b") + ".tmp-keep"; // no name of ours
+  auto anHourAgo = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const std::string& path : {dead, live, kept}) std::ofstream(path) << "half";
+  for (const std::string& path : {dead, kept}) std::filesystem::last_write_time(path, anHourAgo);
   store.trim();
+  EXPECT_TRUE(fileExists(kept));
   EXPECT_FALSE(fileExists(dead));
   EXPECT_TRUE(fileExists(live));
   EXPECT_TRUE(store.load("a"));

@@ -50,14 +50,13 @@ Status writeContents(const std::string& folder, const Checkpoint& c) {
   return syncPath(folder);
 }
 
-/// The step that a folder's name says, or -1.
+/// The step that a folder's name says, or -1. A name that says it in another way, step-02, is not of a checkpoint.
 int64_t stepOfName(std::string_view name) {
   constexpr std::string_view prefix = "step-";
   if (!name.starts_with(prefix)) return -1;
-  name.remove_prefix(prefix.size());
   int64_t step = -1;
-  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), step);
-  return error == std::errc() && end == name.data() + name.size() ? step : -1;
+  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+  return step >= 0 && name == fmt::format("{}{}", prefix, step) ? step : -1;
 }
 
 struct StepFolder {
@@ -90,12 +89,12 @@ void removeOld(const std::string& root, int64_t justSaved, int64_t keepLatest) {
   }
 }
 
-/// Folders that a crash left half-written.
+/// Folders that a crash left half-written. Every other name is somebody's own, such as a copy of a checkpoint.
 void removeLeftovers(const std::string& root) {
   StatusOr<std::vector<std::string>> names = listFolder(root);
   if (!names.ok()) return;
   for (const std::string& name : *names)
-    if (name.starts_with("step-") && stepOfName(name) < 0) (void)removeAll(root + "/" + name);
+    if (stepOfName(baseOfTemporaryName(name)) >= 0) (void)removeAll(root + "/" + name);
 }
 
 Status damaged(const std::string& path, const std::string& found, const std::string& stated) {

@@ -7,8 +7,9 @@
 //     config.toml              the resolved configuration of the run
 //     tokenizer.json
 //
-// It is written as step-1000.tmp-… beside its place, every file is made durable, and the folder is renamed: a crash at
-// any moment leaves the earlier checkpoints and perhaps a folder of rubbish that the next save removes.
+// It is written as step-1000.tmp-PID-N beside its place, every file is made durable, and the folder is renamed: a crash
+// at any moment leaves the earlier checkpoints and perhaps a folder of rubbish that the next save removes. Other names
+// in the folder, such as step-1000-keep, are left alone.
 #pragma once
 
 #include "base/Status.h"
@@ -32,6 +33,7 @@ struct Checkpoint {
 
 /// Writes `root`/step-N and returns its path; then deletes the lowest-numbered others until `keepLatest` are left
 /// (0: all are kept), never the one just written. Fails: full disk, no permission; the earlier ones are untouched then.
+/// Requires: nobody else saves below `root` (a run holds its folder's lock).
 StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint&, int64_t keepLatest);
 /// Reads and verifies a checkpoint folder. Fails: a missing, short or changed file, named.
 StatusOr<Checkpoint> loadCheckpoint(const std::string& folder);

@@ -189,6 +189,19 @@ TEST(Checkpoint, EveryKindOfDamageIsFound) {
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "config.toml", "tokenizer.json"}) {
     std::string path = folder + "/" + name, bytes = *readFile(path), changed = bytes;
     changed[changed.size() / 2] ^= 0x40;
+TEST(Checkpoint, SavingRemovesWhatACrashLeftAndNothingElse) {
+  TemporaryFolder f;
+  std::vector<std::string> own{"step-",         "step-02",           "step--0", "step-2-keep",       "step-2.tmp",
+                               "step-2.tmp-me", "step-2.tmp-1-1-me", "step-x",  "step-two.tmp-17-0", "mine.tmp-1-1"};
+  for (const std::string& name : own) f.write(name + "/manifest.json", "{}");
+  f.write("step-2.tmp-17-0/model.safetensors", "half");
+  for (int64_t step : {2, 4}) ASSERT_TRUE(saveCheckpoint(f.path(), sample(step), 1).ok());
+  EXPECT_THAT(listCheckpoints(f.path()), ElementsAre(4));
+  std::vector<std::string> left = own;
+  left.emplace_back("step-4");
+  EXPECT_THAT(*listFolder(f.path()), testing::UnorderedElementsAreArray(left));
+}
+
     ASSERT_TRUE(writeFileAtomically(path, changed).ok());
     EXPECT_THAT(text(loadCheckpoint(folder).status()), testing::AllOf(HasSubstr(name), HasSubstr("checksum"))) << name;
     ASSERT_TRUE(writeFileAtomically(path, std::string_view(bytes).substr(1)).ok());

@@ -6,6 +6,7 @@
 #include "data/NGram.h"
 #include "data/Text.h"
 #include "data/Tokenizer.h"
+#include "train/JsonCount.h"
 #include "train/RunConfig.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,9 @@ StatusOr<LastValidation> lastValidation(const std::string& run) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     nlohmann::json j = nlohmann::json::parse(text.substr(begin, end - begin), nullptr, false);
-    if (j.is_object() && j.contains("validate_step") && j["loss"].is_number()) last = {j["loss"], j["predictions"]};
+    std::optional<int64_t> predictions = jsonCount(j, "predictions");
+    if (jsonCount(j, "validate_step") && predictions && j.contains("loss") && j["loss"].is_number())
+      last = {j["loss"], *predictions};
     begin = end + 1;
   }
   if (!last) return notFound("{}: holds no validation; train with validation.enable=true", path);

@@ -5,6 +5,7 @@
 #include "base/Hash.h"
 #include "base/Log.h"
 #include "tensor/Safetensors.h"
+#include "train/JsonCount.h"
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -97,41 +98,81 @@ void removeLeftovers(const std::string& root) {
     if (stepOfName(baseOfTemporaryName(name)) >= 0) (void)removeAll(root + "/" + name);
 }
 
+constexpr std::string_view kDamaged = "the checkpoint is damaged; delete its folder to go on from the one before";
+
 Status damaged(const std::string& path, const std::string& found, const std::string& stated) {
-  return invalid("{}: has {}, the manifest says {}; the checkpoint is damaged; delete its folder to go on from the one "
-                 "before",
-                 path, found, stated);
+  return invalid("{}: has {}, the manifest says {}; {}", path, found, stated, kDamaged);
 }
 
-Status verifyFiles(const std::string& folder, const nlohmann::json& manifest) {
+/// What `key` of a manifest is, where it is not `expected`.
+Status wrongKey(std::string_view path, const nlohmann::json& object, const char* key, std::string_view expected) {
+  auto found = object.find(key);
+  bool isShort = found != object.end() && found->is_primitive(); // others may be nested too deeply to be printed
+  return invalid("{}: {} is {}; expected {}; {}", path, key,
+                 found == object.end() ? "missing"
+                 : isShort             ? found->dump()
+                                       : found->type_name(),
+                 expected, kDamaged);
+}
+
+/// A manifest that is being read: an object of its file, and where that is, for messages.
+struct ManifestPart {
+  const nlohmann::json& object;
+  std::string place;
+
+  StatusOr<int64_t> count(const char* key) const {
+    std::optional<int64_t> value = jsonCount(object, key);
+    return value ? StatusOr<int64_t>(*value) : wrongKey(place, object, key, "a count");
+  }
+  StatusOr<std::string> text(const char* key) const {
+    auto found = object.find(key);
+    if (found == object.end() || !found->is_string()) return wrongKey(place, object, key, "a text");
+    return found->get<std::string>();
+  }
+  StatusOr<ManifestPart> part(const char* key) const {
+    auto found = object.find(key);
+    if (found == object.end() || !found->is_object()) return wrongKey(place, object, key, "an object");
+    return ManifestPart{*found, fmt::format("{}: {}", place, key)};
+  }
+};
+
+Status verifyFile(const std::string& path, const ManifestPart& entry) {
+  TG_ASSIGN_OR_RETURN(int64_t statedSize, entry.count("bytes"));
+  TG_ASSIGN_OR_RETURN(std::string statedHash, entry.text("xxh3_64"));
+  TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
+  if (size != statedSize) return damaged(path, fmt::format("{} bytes", size), fmt::format("{}", statedSize));
+  TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
+  return hash == statedHash ? OkStatus() : damaged(path, fmt::format("checksum {}", hash), statedHash);
+}
+
+Status verifyFiles(const std::string& folder, const ManifestPart& manifest) {
+  TG_ASSIGN_OR_RETURN(ManifestPart files, manifest.part("files"));
   for (const char* name : kFiles) {
-    std::string path = folder + "/" + name;
-    const nlohmann::json& entry = manifest["files"][name];
-    bool complete = entry.is_object() && entry.contains("bytes") && entry["bytes"].is_number_integer() &&
-                    entry.contains("xxh3_64") && entry["xxh3_64"].is_string();
-    if (!complete) return invalid("{}: the manifest says nothing about {}", folder, name);
-    TG_ASSIGN_OR_RETURN(int64_t size, fileSizeBytes(path));
-    if (size != entry["bytes"].get<int64_t>())
-      return damaged(path, fmt::format("{} bytes", size), entry["bytes"].dump());
-    TG_ASSIGN_OR_RETURN(std::string hash, fileHash(path));
-    if (std::string stated = entry["xxh3_64"].get<std::string>(); hash != stated)
-      return damaged(path, fmt::format("checksum {}", hash), stated);
+    TG_ASSIGN_OR_RETURN(ManifestPart entry, files.part(name));
+    TG_RETURN_IF_ERROR(verifyFile(fmt::format("{}/{}", folder, name), entry));
   }
   return OkStatus();
 }
 
-StatusOr<nlohmann::json> readManifest(const std::string& folder) {
-  std::string path = folder + "/manifest.json";
+StatusOr<nlohmann::json> readManifest(const std::string& path) {
   TG_ASSIGN_OR_RETURN(std::string text, readFile(path));
   nlohmann::json j = nlohmann::json::parse(text, nullptr, false);
-  auto isText = [](const nlohmann::json& o, const char* key) { return o.contains(key) && o[key].is_string(); };
-  bool known =
-      j.is_object() && isText(j, "format") && j["format"] == kFormat && j.contains("files") && j["files"].is_object();
-  for (const char* key : {"step", "updates", "samples", "skipped"})
-    known = known && j.contains(key) && j[key].is_number_integer();
-  for (const char* key : {"data_checksum", "target"}) known = known && isText(j, key);
+  bool known = j.is_object() && j.value("format", nlohmann::json()) == kFormat;
   if (!known) return invalid("{}: is not a manifest of format {}", path, kFormat);
   return j;
+}
+
+Status readNumbers(const ManifestPart& manifest, Checkpoint& c) {
+  TG_ASSIGN_OR_RETURN(c.step, manifest.count("step"));
+  TG_ASSIGN_OR_RETURN(c.updates, manifest.count("updates"));
+  TG_ASSIGN_OR_RETURN(c.samples, manifest.count("samples"));
+  TG_ASSIGN_OR_RETURN(c.skipped, manifest.count("skipped"));
+  TG_ASSIGN_OR_RETURN(std::string checksum, manifest.text("data_checksum"));
+  const char* last = checksum.data() + checksum.size();
+  auto [end, error] = std::from_chars(checksum.data(), last, c.dataChecksum, 16);
+  if (error != std::errc() || end != last)
+    return wrongKey(manifest.place, manifest.object, "data_checksum", "hexadecimal digits");
+  return OkStatus();
 }
 
 } // namespace
@@ -171,17 +212,13 @@ StatusOr<std::string> saveCheckpoint(const std::string& root, const Checkpoint& 
 }
 
 StatusOr<Checkpoint> loadCheckpoint(const std::string& folder) {
-  TG_ASSIGN_OR_RETURN(nlohmann::json manifest, readManifest(folder));
+  std::string path = folder + "/manifest.json";
+  TG_ASSIGN_OR_RETURN(nlohmann::json json, readManifest(path));
+  ManifestPart manifest{json, path};
   TG_RETURN_IF_ERROR(verifyFiles(folder, manifest));
   Checkpoint c;
-  c.step = manifest["step"];
-  c.updates = manifest["updates"];
-  c.samples = manifest["samples"];
-  c.skipped = manifest["skipped"];
-  c.target = manifest["target"];
-  std::string checksum = manifest["data_checksum"];
-  auto [end, error] = std::from_chars(checksum.data(), checksum.data() + checksum.size(), c.dataChecksum, 16);
-  if (error != std::errc()) return invalid("{}: data_checksum '{}' is not hexadecimal", folder, checksum);
+  TG_RETURN_IF_ERROR(readNumbers(manifest, c));
+  TG_ASSIGN_OR_RETURN(c.target, manifest.text("target"));
   TG_ASSIGN_OR_RETURN(c.configToml, readFile(folder + "/config.toml"));
   TG_ASSIGN_OR_RETURN(c.tokenizerJson, readFile(folder + "/tokenizer.json"));
   TG_ASSIGN_OR_RETURN(Safetensors model, readSafetensors(folder + "/model.safetensors"));

@@ -2,6 +2,7 @@
 #include "train/Metrics.h"
 
 #include "base/Files.h"
+#include "train/JsonCount.h"
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -56,10 +57,8 @@ nlohmann::ordered_json number(double x) {
 /// The step of a log line, or nothing if the line is torn.
 std::optional<int64_t> stepOfLine(std::string_view line) {
   nlohmann::json j = nlohmann::json::parse(line, nullptr, false);
-  if (!j.is_object()) return std::nullopt;
-  for (const char* key : {"step", "validate_step"})
-    if (j.contains(key) && j[key].is_number_integer()) return j[key].get<int64_t>();
-  return std::nullopt;
+  std::optional<int64_t> step = jsonCount(j, "step");
+  return step ? step : jsonCount(j, "validate_step");
 }
 
 } // namespace

@@ -1,11 +1,13 @@
 // Run configuration, learning rate, metrics lines and checkpoints: no device needed.
 #include "../data/TemporaryFolder.h"
+#include "train/Baseline.h"
 #include "train/Checkpoint.h"
 #include "train/LearningRate.h"
 #include "train/Metrics.h"
 #include "train/RunFolder.h"
 #include "train/Sampler.h"
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 using namespace tegula;
 using testing::ElementsAre;
@@ -141,6 +143,11 @@ TEST(Metrics, LogIsCutBackToTheCheckpoint) {
   f.write("log.jsonl", one + two + validation + stepJson({3, 2, 1, 1e-3}, t) + "{\"step\": 4, \"lo");
   ASSERT_TRUE(truncateLog(f.path("log.jsonl"), 2).ok());
   EXPECT_EQ(*readFile(f.path("log.jsonl")), one + two + validation);
+  for (const char* none : {"{\"step\":9223372036854775809}\n", "{\"step\":-1}\n", "[1]\n"}) { // are no steps before 2
+    f.write("log.jsonl", one + none);
+    ASSERT_TRUE(truncateLog(f.path("log.jsonl"), 2).ok());
+    EXPECT_EQ(*readFile(f.path("log.jsonl")), one) << none;
+  }
   EXPECT_THAT(stepJson({5, NAN, 1, 1, false}, t), HasSubstr("\"loss\":\"nan\""));
 }
 
@@ -182,13 +189,6 @@ TEST(Checkpoint, SavingTheSameStepAgainReplacesIt) {
   EXPECT_EQ(listFolder(f.path())->size(), 1u);
 }
 
-TEST(Checkpoint, EveryKindOfDamageIsFound) {
-  TemporaryFolder f;
-  ASSERT_TRUE(saveCheckpoint(f.path(), sample(5), 0).ok());
-  std::string folder = checkpointFolder(f.path(), 5);
-  for (const char* name : {"model.safetensors", "optimizer.safetensors", "config.toml", "tokenizer.json"}) {
-    std::string path = folder + "/" + name, bytes = *readFile(path), changed = bytes;
-    changed[changed.size() / 2] ^= 0x40;
 TEST(Checkpoint, SavingRemovesWhatACrashLeftAndNothingElse) {
   TemporaryFolder f;
   std::vector<std::string> own{"step-",         "step-02",           "step--0", "step-2-keep",       "step-2.tmp",
@@ -202,6 +202,13 @@ TEST(Checkpoint, SavingRemovesWhatACrashLeftAndNothingElse) {
   EXPECT_THAT(*listFolder(f.path()), testing::UnorderedElementsAreArray(left));
 }
 
+TEST(Checkpoint, EveryKindOfDamageIsFound) {
+  TemporaryFolder f;
+  ASSERT_TRUE(saveCheckpoint(f.path(), sample(5), 0).ok());
+  std::string folder = checkpointFolder(f.path(), 5);
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "config.toml", "tokenizer.json"}) {
+    std::string path = folder + "/" + name, bytes = *readFile(path), changed = bytes;
+    changed[changed.size() / 2] ^= 0x40;
     ASSERT_TRUE(writeFileAtomically(path, changed).ok());
     EXPECT_THAT(text(loadCheckpoint(folder).status()), testing::AllOf(HasSubstr(name), HasSubstr("checksum"))) << name;
     ASSERT_TRUE(writeFileAtomically(path, std::string_view(bytes).substr(1)).ok());
@@ -213,6 +220,65 @@ TEST(Checkpoint, SavingRemovesWhatACrashLeftAndNothingElse) {
   EXPECT_TRUE(loadCheckpoint(folder).ok());
   ASSERT_TRUE(writeFileAtomically(folder + "/manifest.json", std::string_view("{\"format\":")).ok());
   EXPECT_THAT(text(loadCheckpoint(folder).status()), HasSubstr("is not a manifest"));
+}
+
+class Manifest : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(saveCheckpoint(folder_.path(), sample(5), 0).ok());
+    whole_ = nlohmann::json::parse(*readFile(path_));
+  }
+  /// What loading says once `edit` has changed the manifest; it names the file and the way out.
+  std::string after(const std::function<void(nlohmann::json&)>& edit) {
+    nlohmann::json changed = whole_;
+    edit(changed);
+    EXPECT_TRUE(writeFileAtomically(path_, changed.dump()).ok());
+    Status s = loadCheckpoint(checkpointFolder(folder_.path(), 5)).status();
+    EXPECT_THAT(text(s), testing::AllOf(testing::StartsWith(path_), HasSubstr("delete its folder"))) << changed;
+    return text(s);
+  }
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path("step-5/manifest.json");
+  nlohmann::json whole_;
+};
+
+TEST_F(Manifest, NumbersAreCounts) {
+  for (const char* key : {"step", "updates", "samples", "skipped"}) {
+    auto with = [&](const nlohmann::json& value) { return after([&](auto& j) { j[key] = value; }); };
+    EXPECT_THAT(with(-3), HasSubstr(fmt::format("{} is -3; expected a count", key)));
+    EXPECT_THAT(with(1.5), HasSubstr(fmt::format("{} is 1.5; expected a count", key)));
+    EXPECT_THAT(with(9223372036854775808u), HasSubstr(fmt::format("{} is 9223372036854775808; expected", key)));
+    EXPECT_THAT(with("5"), HasSubstr(fmt::format("{} is \"5\"; expected a count", key)));
+    EXPECT_THAT(with({{"a", 1}}), HasSubstr(fmt::format("{} is object; expected a count", key)));
+  }
+  for (const char* digits : {"", "12 ", "0x12", "11111111111111111"})
+    EXPECT_THAT(after([&](auto& j) { j["data_checksum"] = digits; }), HasSubstr("expected hexadecimal digits"));
+}
+
+TEST_F(Manifest, NothingIsMissing) {
+  for (const auto& [key, value] : whole_.items())
+    if (key != "format") EXPECT_THAT(after([&](auto& j) { j.erase(key); }), HasSubstr(key + " is missing"));
+  for (const auto& [name, entry] : whole_["files"].items()) {
+    EXPECT_THAT(after([&](auto& j) { j["files"].erase(name); }),
+                HasSubstr(fmt::format("files: {} is missing; expected an object", name)));
+    for (const auto& [key, value] : entry.items())
+      EXPECT_THAT(after([&](auto& j) { j["files"][name].erase(key); }),
+                  HasSubstr(fmt::format("files: {}: {} is missing", name, key)));
+  }
+}
+
+TEST(Baseline, TakesOnlyWholeLinesOfTheLog) {
+  TemporaryFolder f;
+  f.write("text.txt", std::string(300, 'a'));
+  f.write("run/config.toml", "[data]\npath = \"text.txt\"\n");
+  ASSERT_TRUE(Tokenizer::bytes(false).save(f.path("run/tokenizer.json")).ok());
+  for (const char* damaged : {R"({"validate_step":2,"loss":2})", R"({"validate_step":2,"loss":2,"predictions":-1})",
+                              R"({"validate_step":2,"predictions":9})", R"({"validate_step":2,"loss":)", "3"}) {
+    f.write("run/log.jsonl", damaged);
+    EXPECT_THAT(text(measureBaseline(f.path("text.txt"), std::nullopt, f.path("run")).status()),
+                HasSubstr("holds no validation"))
+        << damaged;
+  }
 }
 
 TEST(Sampling, IsAPureFunctionAndRespectsTopK) {

@@ -23,7 +23,7 @@ void addTrain(CLI::App& app, Outcome& outcome) {
   CLI::Option* resume =
       c->add_option("--resume", *resumed, "Go on from the latest checkpoint of RUN (or of the config's folder)");
   resume->expected(0, 1)->type_name("[RUN]");
-  CLI::Option* fresh = c->add_flag("--new", request->fresh, "Start a new run beside a folder that has checkpoints");
+  CLI::Option* fresh = c->add_flag("--new", request->fresh, "Start a new run beside a folder that is taken");
   fresh->excludes(resume);
   CLI::Option* stop = c->add_option("--stop-at", *stopAt, "Save and stop after this step");
   stop->transform(wholeNumber(1));

@@ -10,7 +10,8 @@ namespace tegula {
 RunSchema::RunSchema(RunConfig& c) : config_(c), schema_("Configuration of a training run") {
   schema_.section("job", "Where the run is kept.")
       .key("dump_folder", &c.job.dumpFolder,
-           {.doc = "The run's folder; empty means runs/<config>-<n>, the first n that is free."})
+           {.doc = "The run's folder, made by the run; empty means runs/<config>-<n>, n counting up from the highest "
+                   "there."})
       .key("description", &c.job.description, {.doc = "A note for people."});
   schema_.section("data", "What is learned.")
       .key("path", &c.data.path,

@@ -4,7 +4,10 @@
 #include "base/Files.h"
 #include "compiler/Target.h"
 #include "train/Checkpoint.h"
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <ranges>
 
 namespace tegula {
 namespace fs = std::filesystem;
@@ -18,23 +21,37 @@ std::string runName(const TrainRequest& request, const RunConfig& config) {
   return stem.empty() || stem == "." ? "run" : stem;
 }
 
-std::string firstFree(const std::string& prefix, int64_t from) {
-  int64_t n = from;
-  while (fileExists(fmt::format("{}-{}", prefix, n)) || isFolder(fmt::format("{}-{}", prefix, n))) ++n;
-  return fmt::format("{}-{}", prefix, n);
+/// The n of the `prefix`-<n> that there are, increasing; their numbers may have gaps.
+std::vector<int64_t> numbersOf(const std::string& prefix) {
+  std::string parent = fs::path(prefix).parent_path().string(), stem = fs::path(prefix).filename().string() + "-";
+  std::vector<int64_t> numbers;
+  StatusOr<std::vector<std::string>> names = listFolder(parent.empty() ? "." : parent);
+  if (!names.ok()) return numbers; // there is no such folder yet
+  for (const std::string& name : *names) {
+    if (!name.starts_with(stem)) continue;
+    int64_t n = 0;
+    std::from_chars(name.data() + stem.size(), name.data() + name.size(), n);
+    bool leavesANext = n > 0 && n < INT64_MAX;
+    if (leavesANext && name == fmt::format("{}{}", stem, n)) numbers.push_back(n);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
 }
 
-/// The highest-numbered runs/<name>-<n> that has a checkpoint; empty if none has.
-std::string latestNumbered(const std::string& prefix) {
-  std::string last;
-  for (int64_t n = 1; isFolder(fmt::format("{}-{}", prefix, n)); ++n) {
-    std::string folder = fmt::format("{}-{}", prefix, n);
-    if (!listCheckpoints(folder + "/checkpoints").empty()) last = folder;
-  }
-  return last;
+/// `prefix`-<n>, later than all there are: a number is not given again while there are higher ones.
+std::string nextNumbered(const std::string& prefix, int64_t from) {
+  std::vector<int64_t> numbers = numbersOf(prefix);
+  return fmt::format("{}-{}", prefix, numbers.empty() ? from : std::max(from, numbers.back() + 1));
 }
 
 bool hasCheckpoints(const std::string& folder) { return !listCheckpoints(folder + "/checkpoints").empty(); }
+
+/// The highest-numbered `prefix`-<n> that has a checkpoint; empty if none has.
+std::string latestNumbered(const std::string& prefix) {
+  for (int64_t n : numbersOf(prefix) | std::views::reverse)
+    if (std::string folder = fmt::format("{}-{}", prefix, n); hasCheckpoints(folder)) return folder;
+  return {};
+}
 
 std::string withoutSlash(const std::string& path) {
   return fs::path(path).has_filename() ? path : fs::path(path).parent_path().string();
@@ -128,6 +145,52 @@ Status checkSurroundings(RunConfig& c) {
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
 }
 
+namespace {
+
+/// What may stand before "-<n>" for a folder beside `folder`: "runs/a" of "runs/a/", the full path of ".".
+std::string numberable(const std::string& folder) {
+  fs::path path = withoutSlash(fs::path(folder).lexically_normal().string());
+  bool named = path.has_filename() && path.filename() != "." && path.filename() != "..";
+  std::error_code error;
+  fs::path full = named ? path : fs::weakly_canonical(path, error);
+  return error ? path.string() : full.string();
+}
+
+constexpr std::string_view kOtherFolder =
+    "give job.dump_folder another folder, or start a new run beside it with --new";
+
+/// Fails: a file that the run is made from is one of those that it would write.
+Status checkSourcesStay(const TrainRequest& request, const RunConfig& config, const RunFolder& run) {
+  for (const std::string& source : {request.source, config.data.path})
+    for (const std::string& written : {run.config(), run.log(), run.tokenizer()}) {
+      std::error_code missing;
+      if (fs::equivalent(source, written, missing) && !missing)
+        return failed("{}: a run there would write over {}, which it starts from; {}", run.path, source, kOtherFolder);
+    }
+  return OkStatus();
+}
+
+/// Fails: a folder with files that are no run's. One that has a run's lock belongs to a run that was never saved: its
+/// files are written again.
+Status checkNobodyElses(const RunFolder& run) {
+  if (!isFolder(run.path) || fileExists(run.lock())) return OkStatus();
+  TG_ASSIGN_OR_RETURN(std::vector<std::string> names, listFolder(run.path));
+  if (names.empty()) return OkStatus();
+  std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
+  return failed("{}: holds {}{} and is no run's folder; {}", run.path, names.front(), more, kOtherFolder);
+}
+
+Status checkIsFree(const TrainRequest& request, const RunConfig& config, const RunFolder& run) {
+  if (std::vector<int64_t> steps = listCheckpoints(run.checkpoints()); !steps.empty())
+    return failed("{} already has checkpoints up to step {}; go on with: tegula train --resume {}, or start a new run "
+                  "beside it with --new",
+                  run.path, steps.back(), run.path);
+  TG_RETURN_IF_ERROR(checkSourcesStay(request, config, run));
+  return checkNobodyElses(run);
+}
+
+} // namespace
+
 StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& config) {
   std::string& folder = config.job.dumpFolder;
   std::string prefix = "runs/" + runName(request, config);
@@ -148,13 +211,10 @@ StatusOr<RunFolder> chooseRunFolder(const TrainRequest& request, RunConfig& conf
                     request.source, latest);
     return RunFolder{folder};
   }
-  if (folder.empty()) folder = firstFree(prefix, 1);
-  if (!hasCheckpoints(folder)) return RunFolder{folder};
-  if (!request.fresh)
-    return failed("{} already has checkpoints up to step {}; go on with: tegula train --resume {}, or start a new run "
-                  "beside it with --new",
-                  folder, listCheckpoints(folder + "/checkpoints").back(), folder);
-  folder = firstFree(folder, 2);
+  if (folder.empty()) folder = nextNumbered(prefix, 1);
+  Status isFree = checkIsFree(request, config, RunFolder{folder});
+  if (!isFree.ok() && !request.fresh) return isFree;
+  if (!isFree.ok()) folder = nextNumbered(numberable(folder), 2);
   return RunFolder{folder};
 }
 

@@ -2,6 +2,7 @@
 //
 //   runs/shakespeare-1/
 //     config.toml  log.jsonl  tokenizer.json  data/ (tokens)  checkpoints/step-N/
+//     lock    held while a process trains the run; its presence says that the folder is a run's
 #pragma once
 
 #include "base/Status.h"
@@ -18,6 +19,7 @@ struct RunFolder {
   std::string config() const { return path + "/config.toml"; }
   std::string log() const { return path + "/log.jsonl"; }
   std::string tokenizer() const { return path + "/tokenizer.json"; }
+  std::string lock() const { return path + "/lock"; }
   std::string data() const { return path + "/data"; }
   std::string checkpoints() const { return path + "/checkpoints"; }
 };
@@ -44,8 +46,11 @@ Status checkDataLength(const Dataset&, const RunConfig&);
 /// Fills in what a prepared folder was made with. Fails: another tokenizer or validation fraction was given.
 Status takePrepared(const Dataset&, RunConfig&);
 
-/// The run's folder: a new one, or with `resume` one that has checkpoints. A default name is runs/<config>-<n>.
-/// Fails: a folder that has checkpoints and neither --resume nor --new; nothing to resume.
+/// The run's folder: with `resume` one that has checkpoints; else a new or empty one, or that of a run which was never
+/// saved, whose files are written again. A default name is runs/<config>-<n>: the highest n that has checkpoints, or
+/// for a new run one more than the highest there is.
+/// Fails: nothing to resume; without --new, a folder that has checkpoints, that holds files and is no run's, or where
+/// the run's files would replace the configuration or the text that it starts from.
 StatusOr<RunFolder> chooseRunFolder(const TrainRequest&, RunConfig&);
 
 /// The latest checkpoint of a run folder; a checkpoint folder is taken as it is. Fails: none there.

@@ -125,7 +125,7 @@ StatusOr<Dataset> Run::openData(std::optional<TextDocuments> text) {
 
 Status Run::start(bool resume, std::optional<TextDocuments> text) {
   TG_RETURN_IF_ERROR(makeFolders(folder_.path));
-  StatusOr<FileLock> lock = FileLock::tryAcquire(folder_.path + "/lock");
+  StatusOr<FileLock> lock = FileLock::tryAcquire(folder_.lock());
   if (absl::IsUnavailable(lock.status()))
     return failed("{}: another process is training this run; wait for it or stop it", folder_.path);
   TG_RETURN_IF_ERROR(lock.status());

@@ -104,6 +104,86 @@ TEST(RunFolder, RefusesAFolderWithCheckpointsAndNamesTheWaysOut) {
   EXPECT_EQ(*latestCheckpoint(f.path("run")), f.path("run/checkpoints/step-20"));
 }
 
+TEST(RunFolder, RefusesFilesThatAreNoRuns) {
+  TemporaryFolder f;
+  RunConfig c;
+  c.data.path = "kjv.txt";
+  auto choose = [&](const std::string& folder, TrainRequest request = {}) {
+    c.job.dumpFolder = f.path(folder);
+    StatusOr<RunFolder> run = chooseRunFolder(request, c);
+    return run.ok() ? run->path : text(run.status());
+  };
+  f.write("mine/config.toml", "# mine");
+  f.write("mine/notes.txt", "");
+  EXPECT_THAT(choose("mine"), testing::AllOf(HasSubstr("mine: holds config.toml and 1 more and is no run's folder"),
+                                             HasSubstr("job.dump_folder"), HasSubstr("--new")));
+  EXPECT_EQ(choose("mine", {.fresh = true}), f.path("mine-2"));
+  EXPECT_EQ(choose("mine/", {.fresh = true}), f.path("mine-2"));
+  EXPECT_EQ(choose("mine/.", {.fresh = true}), f.path("mine-2"));
+  ASSERT_TRUE(makeFolders(f.path("empty")).ok());
+  EXPECT_EQ(choose("empty"), f.path("empty"));
+  EXPECT_EQ(choose("none"), f.path("none"));
+  f.write("unsaved/lock", ""); // a run that was stopped before its first checkpoint
+  f.write("unsaved/log.jsonl", "");
+  EXPECT_EQ(choose("unsaved"), f.path("unsaved"));
+}
+
+TEST(RunFolder, NeverWritesOverWhatTheRunStartsFrom) {
+  TemporaryFolder f;
+  RunConfig c;
+  c.data.path = "kjv.txt";
+  c.job.dumpFolder = f.path("run");
+  for (const char* name : {"lock", "config.toml", "tokenizer.json", "log.jsonl"})
+    f.write(std::string("run/") + name, "");
+  std::filesystem::create_symlink("run/config.toml", f.path("my.toml"));
+  for (const char* source : {"run/config.toml", "run/../run/config.toml", "my.toml", "run/tokenizer.json"}) {
+    TrainRequest request{.source = f.path(source)};
+    EXPECT_THAT(text(chooseRunFolder(request, c).status()),
+                testing::AllOf(HasSubstr("would write over " + request.source), HasSubstr("--new")));
+  }
+  c.data.path = f.path("run/log.jsonl");
+  EXPECT_THAT(text(chooseRunFolder({}, c).status()), HasSubstr("would write over " + c.data.path));
+  EXPECT_EQ(chooseRunFolder({.fresh = true}, c)->path, f.path("run-2"));
+}
+
+/// Makes a folder the process's until the end of the test.
+class InFolder {
+public:
+  explicit InFolder(const std::string& path) { std::filesystem::current_path(path); }
+  ~InFolder() { std::filesystem::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+
+private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+TEST(RunFolder, NumbersGoOnPastGaps) {
+  TemporaryFolder f;
+  InFolder here(f.path());
+  auto choose = [](TrainRequest request) {
+    RunConfig c;
+    c.data.path = "texts/my.txt";
+    StatusOr<RunFolder> run = chooseRunFolder(request, c);
+    return run.ok() ? run->path : text(run.status());
+  };
+  EXPECT_EQ(choose({}), "runs/my-1");
+  EXPECT_THAT(choose({.resume = true}), HasSubstr("found no runs/my-<n> with checkpoints"));
+  for (const char* run : {"my-2", "my-10", "my-9", "my-011", "my-12b", "my-99999999999999999999", "my-new-40", "my"})
+    f.write(fmt::format("runs/{}/checkpoints/step-1/manifest.json", run), "{}");
+  EXPECT_EQ(choose({.resume = true}), "runs/my-10");
+  EXPECT_EQ(choose({}), "runs/my-11");
+  f.write("runs/my-12/lock", ""); // has no checkpoint
+  f.write("runs/my-14", "no folder");
+  EXPECT_EQ(choose({.resume = true}), "runs/my-10");
+  EXPECT_EQ(choose({}), "runs/my-15");
+  RunConfig beside;
+  beside.data.path = "my.txt";
+  beside.job.dumpFolder = "runs/my";
+  EXPECT_EQ(chooseRunFolder({.fresh = true}, beside)->path, "runs/my-15");
+  beside.job.dumpFolder = ".";
+  EXPECT_EQ(chooseRunFolder({.fresh = true}, beside)->path, std::filesystem::canonical(f.path()).string() + "-2");
+}
+
 TEST(LearningRate, IsNanoGptsRule) {
   LearningRate r{1e-3, 0.1, 100, 2000, "cosine"};
   EXPECT_DOUBLE_EQ(r.at(0), 1e-3 / 101);

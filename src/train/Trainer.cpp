@@ -65,6 +65,7 @@ private:
   Status requireSameModel();
   std::string latest() const; // its latest checkpoint
   Status restore();
+  Status makeLogDurable();
   void printDerived();
   void printPlan();
   Status oneStep();
@@ -100,7 +101,9 @@ void Run::sayLine(const std::string& line) {
   if (written || std::exchange(outputFailed_, true)) return;
   outputClosed_ = error == EPIPE;
   logWarning("train: cannot write standard output: {}; {}", std::strerror(error),
-             outputClosed_ ? "stopping after this step and saving" : "going on, every step is in " + folder_.log());
+             !outputClosed_              ? "going on, every step is in " + folder_.log()
+             : config_.checkpoint.enable ? "stopping after this step and saving"
+                                         : "stopping after this step; checkpoint.enable is false, so nothing is saved");
 }
 
 /// Tokens are prepared into the run's folder when it starts, unless [data] path is a prepared folder already. A run
@@ -150,6 +153,7 @@ Status Run::start(bool resume, std::optional<TextDocuments> text) {
         step_, TrainStep::create(*session_, model_->parameters(), meanLossOf(*model_), optimizerOptions(config_)));
     TG_RETURN_IF_ERROR(removeAll(folder_.log())); // there may be none
   }
+  TG_RETURN_IF_ERROR(makeLogDurable());
   TG_RETURN_IF_ERROR(writeFileAtomically(folder_.config(), RunSchema(config_)->toToml()));
   TG_RETURN_IF_ERROR(data_->tokenizer.save(folder_.tokenizer()));
   printDerived();
@@ -290,9 +294,17 @@ Status Run::validate() {
   return logLineToFile(validationJson(done_, e.loss, e.predictions, t));
 }
 
+/// The log's lines and its entry in the folder. Makes it where there is none: a run that stops before its first step is
+/// saved, too, and a log that somebody moved away costs no checkpoint.
+Status Run::makeLogDurable() {
+  TG_RETURN_IF_ERROR(appendFile(folder_.log(), {}));
+  TG_RETURN_IF_ERROR(syncPath(folder_.log()));
+  return syncPath(folder_.path);
+}
+
 Status Run::save() {
   if (savedAt_ == done_) return OkStatus();
-  TG_RETURN_IF_ERROR(syncPath(folder_.log()));
+  TG_RETURN_IF_ERROR(makeLogDurable());
   Checkpoint c;
   c.step = done_;
   c.updates = step_->updates();

@@ -117,6 +117,17 @@ TEST_F(Resume, AfterAReaderThatLeft) {
   expectSameRun("whole", "unread");
 }
 
+TEST_F(Resume, AfterAReaderThatLeftBeforeTheFirstStep) {
+  runThrough("whole");
+  Process unread(newRun("unread"));
+  unread.closeOutput();
+  EXPECT_EQ(unread.wait().exitCode, 1);
+  Finished resumed = runTegula({"train", "--resume", folder_.path("unread")});
+  ASSERT_EQ(resumed.exitCode, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("checkpoints/step-0 at step 0"));
+  expectSameRun("whole", "unread");
+}
+
 TEST_F(Resume, StopAtThenGoOn) {
   runThrough("whole");
   std::vector<std::string> arguments = newRun("stopped");

@@ -21,6 +21,15 @@ std::string_view consequence(std::string_view key) {
   return {};
 }
 
+/// A value that nobody gave, a default, cannot be left out.
+std::string refusal(std::string_view key, std::string_view old, std::string_view value, bool given) {
+  std::string out = given ? fmt::format("leave {}={} out, or ", key, value) : std::string();
+  std::string is = given ? std::string() : fmt::format(" and is {} where nothing is given", value);
+  return fmt::format("{0} was {1} when this run began{2}; it cannot change on resume: {3}give {0}={1}, or start a run "
+                     "of its own",
+                     key, old, is, out);
+}
+
 std::vector<std::pair<std::string, std::string>> valuesOf(RunConfig config) { return RunSchema(config)->values(); }
 
 } // namespace
@@ -33,9 +42,7 @@ Status checkResumedConfig(const RunConfig& before, const RunConfig& now) {
     const std::string& value = today[i].second;
     if (old == value) continue;
     if (isFixed(key))
-      errors += fmt::format("{0}{1} was {2} when this run began; it cannot change on resume: leave {1}={3} out, or "
-                            "start a run of its own",
-                            errors.empty() ? "" : "\n", key, old, value);
+      errors += (errors.empty() ? "" : "\n") + refusal(key, old, value, now.given.contains(key));
     else if (std::string_view what = consequence(key); !what.empty())
       logWarning("resume: {} was {} and is {} now: {}", key, old, value, what);
   }

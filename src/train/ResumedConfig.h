@@ -7,7 +7,8 @@
 //   | training.seed, training.dtype                                 | a warning: what follows differs            |
 //   | every other, such as training.steps, optimizer.*, checkpoint.* | taken                                      |
 //
-// data.path is the loop's own rule (Trainer.cpp): it says where the text lies, not what it is.
+// data.path is the loop's own rule (Trainer.cpp): it says where the text lies, not what it is. A prepared folder says
+// itself what it was made with; its checksum is compared instead of the keys.
 #pragma once
 
 #include "train/RunConfig.h"

@@ -10,6 +10,7 @@
 #include "config/Schema.h"
 #include "models/Gpt.h"
 #include "train/LearningRate.h"
+#include <set>
 #include <string>
 
 namespace tegula {
@@ -23,7 +24,6 @@ struct RunConfig {
     std::string path;
     std::string tokenizer = "byte";
     double validationFraction = 0.1;
-    bool tokenizerGiven = false, fractionGiven = false; // in a file or on the command line
   } data;
   struct {
     int64_t layers = 4, heads = 4, width = 256, hidden = 0, vocabulary = 0;
@@ -61,6 +61,7 @@ struct RunConfig {
     std::string device = "cpu", target, fallback = "error";
     int64_t threads = 0;
   } hardware;
+  std::set<std::string> given; // keys, "section.key", that a file or the command line gave a value
 
   /// The model for a tokenizer of `tokens` symbols. Fails: model.vocab_size below that.
   StatusOr<GptConfig> modelConfig(int64_t tokens) const;

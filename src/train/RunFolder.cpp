@@ -98,8 +98,10 @@ Status resolveConfig(const TrainRequest& request, RunConfig& config) {
   }
   if (!request.dataPath.empty()) config.data.path = request.dataPath;
   for (const std::string& set : request.sets) collect(schema->set(set));
-  config.data.tokenizerGiven = schema->section("data").given("tokenizer");
-  config.data.fractionGiven = schema->section("data").given("validation_fraction");
+  for (const auto& [key, value] : schema->values()) {
+    size_t dot = key.find('.');
+    if (schema->section(key.substr(0, dot)).given(key.substr(dot + 1))) config.given.insert(key);
+  }
   collect(applyEnvironment(config));
   if (errors.empty()) collect(schema.check(configPathOf(request)));
   return errors.empty() ? OkStatus() : absl::InvalidArgumentError(errors);
@@ -112,19 +114,20 @@ Status checkDataLength(const Dataset& data, const RunConfig& c) {
 
 Status takePrepared(const Dataset& prepared, RunConfig& c) {
   std::string tokenizer = prepared.tokenizer.kind() == Tokenizer::Kind::Bytes ? "byte" : "char";
-  if (c.data.tokenizerGiven && c.data.tokenizer != tokenizer)
+  if (c.given.contains("data.tokenizer") && c.data.tokenizer != tokenizer)
     return invalid("data.tokenizer is {}, but {} was prepared with {}; leave data.tokenizer out, or prepare the text "
                    "again",
                    c.data.tokenizer, prepared.folder, tokenizer);
   int64_t train = prepared.train.size(), validation = prepared.validation.size();
   double fraction = validationFractionOf(train, validation);
-  if (c.data.fractionGiven && trainingTokens(train + validation, c.data.validationFraction) != train)
+  bool fractionGiven = c.given.contains("data.validation_fraction");
+  if (fractionGiven && trainingTokens(train + validation, c.data.validationFraction) != train)
     return invalid(
         "data.validation_fraction is {}, but {} was prepared with {}; leave data.validation_fraction out, or "
         "prepare the text again",
         c.data.validationFraction, prepared.folder, fraction);
   c.data.tokenizer = tokenizer;
-  if (!c.data.fractionGiven) c.data.validationFraction = fraction;
+  if (!fractionGiven) c.data.validationFraction = fraction;
   return OkStatus();
 }
 

@@ -178,6 +178,8 @@ Status Run::requireSameModel() {
   StatusOr<config::Document> document = config::readDocument(latest() + "/config.toml");
   if (!document.ok() || !schema->load(*document).ok()) return OkStatus(); // restore() has the better message
   dtypeBefore_ = before.training.dtype;
+  // A prepared folder says its tokenizer and fraction itself (takePrepared); restore() compares its checksum.
+  if (isPreparedDataset(config_.data.path)) before.data = config_.data;
   return addContext(checkResumedConfig(before, config_), "--resume " + folder_.path);
 }
 

@@ -4,6 +4,7 @@
 #include "train/Checkpoint.h"
 #include "train/LearningRate.h"
 #include "train/Metrics.h"
+#include "train/ResumedConfig.h"
 #include "train/RunFolder.h"
 #include "train/Sampler.h"
 #include <gmock/gmock.h>
@@ -87,6 +88,18 @@ TEST(RunConfig, RefusesHeadsThatDoNotDivideTheWidth) {
   EXPECT_THAT(text(resolveConfig({.dataPath = "x.txt", .sets = {"model.dim=250", "model.n_heads=4"}}, c)),
               HasSubstr("dim 250 is not a multiple of n_heads 4; the nearest dim is 252"));
   EXPECT_THAT(text(resolveConfig({}, c = {})), HasSubstr("[data] path is not given"));
+}
+
+TEST(ResumedConfig, BlamesWhatWasGivenAndAsksForWhatWasNot) {
+  RunConfig before, now;
+  ASSERT_TRUE(resolveConfig({.dataPath = "x.txt", .sets = {"model.n_heads=2", "data.tokenizer=char"}}, before).ok());
+  ASSERT_TRUE(resolveConfig({.dataPath = "x.txt", .sets = {"model.n_heads=8"}}, now).ok());
+  EXPECT_THAT(
+      text(checkResumedConfig(before, now)),
+      testing::AllOf(HasSubstr("leave model.n_heads=8 out, or give model.n_heads=2"),
+                     HasSubstr("data.tokenizer was \"char\" when this run began and is \"byte\" where nothing is "
+                               "given; it cannot change on resume: give data.tokenizer=\"char\"")));
+  EXPECT_TRUE(checkResumedConfig(before, before).ok());
 }
 
 TEST(RunFolder, RefusesAFolderWithCheckpointsAndNamesTheWaysOut) {

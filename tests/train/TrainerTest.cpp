@@ -16,7 +16,7 @@ protected:
   void SetUp() override { folder_.write("text.txt", std::string(500, 'a')); }
   /// What training says; ends with the message where it fails.
   std::string trainTo(TrainRequest request, std::vector<std::string> sets = {}) const {
-    if (!request.resume) {
+    if (request.source.empty()) {
       request.dataPath = folder_.path("text.txt");
       request.sets = {"job.dump_folder=" + run_,     "model.dim=32",       "model.n_layers=1",
                       "training.local_batch_size=2", "training.seq_len=8", "validation.enable=false",
@@ -42,6 +42,27 @@ TEST_F(TrainerTest, WhatARunResumesFromIsDurableUpToItsParents) {
   for (const char* path : {"", "/..", "/../..", "/log.jsonl", "/config.toml", "/tokenizer.json", "/data",
                            "/data/train.tokens", "/checkpoints", "/checkpoints/step-1"})
     EXPECT_TRUE(witness.sawDurable(run_ + path)) << path;
+}
+
+/// A configuration that leaves the tokenizer and the fraction to the prepared folder does so on resume, too.
+TEST_F(TrainerTest, APreparedFolderSaysOnResumeWhatItWasMadeWith) {
+  std::string data = folder_.path("prepared");
+  ASSERT_TRUE(prepareDataset(folder_.path("text.txt"), data, {.tokenizer = "char", .validationFraction = 0.2}).ok());
+  folder_.write("my.toml", fmt::format("[job]\ndump_folder = \"{}\"\n[data]\npath = \"{}\"\n[model]\ndim = 32\n"
+                                       "n_layers = 1\n[training]\nlocal_batch_size = 2\nseq_len = 8\n[validation]\n"
+                                       "enable = false\n",
+                                       run_, data));
+  auto steps = [&](int64_t n, bool resume) {
+    TrainRequest request{.source = folder_.path("my.toml"), .resume = resume, .stopAt = n};
+    return trainTo(request);
+  };
+  EXPECT_THAT(steps(1, false), HasSubstr("stopped after step 1"));
+  EXPECT_THAT(steps(2, true), HasSubstr("stopped after step 2"));
+  EXPECT_THAT(*readFile(run_ + "/config.toml"),
+              testing::AllOf(HasSubstr("tokenizer = \"char\""), HasSubstr("validation_fraction = 0.2\n")));
+  // The same text with another split is other data, and is told as that.
+  ASSERT_TRUE(prepareDataset(folder_.path("text.txt"), data, {.tokenizer = "char", .validationFraction = 0.3}).ok());
+  EXPECT_THAT(steps(3, true), HasSubstr("was trained on other data than " + data));
 }
 
 } // namespace

@@ -28,6 +28,7 @@ std::string manifestOf(const Checkpoint& c, const nlohmann::ordered_json& files)
   j["updates"] = c.updates;
   j["samples"] = c.samples;
   j["skipped"] = c.skipped;
+  j["skipped_in_a_row"] = c.skippedInARow;
   j["data_checksum"] = toHex(c.dataChecksum);
   j["target"] = c.target;
   j["files"] = files;
@@ -164,9 +165,17 @@ StatusOr<nlohmann::json> readManifest(const std::string& path) {
 
 Status readNumbers(const ManifestPart& manifest, Checkpoint& c) {
   TG_ASSIGN_OR_RETURN(c.step, manifest.count("step"));
-  TG_ASSIGN_OR_RETURN(c.updates, manifest.count("updates"));
   TG_ASSIGN_OR_RETURN(c.samples, manifest.count("samples"));
-  TG_ASSIGN_OR_RETURN(c.skipped, manifest.count("skipped"));
+  auto stepsDone = [&](const char* key) -> StatusOr<int64_t> {
+    TG_ASSIGN_OR_RETURN(int64_t steps, manifest.count(key));
+    if (steps <= c.step) return steps;
+    return wrongKey(manifest.place, manifest.object, key, fmt::format("at most step, {}", c.step));
+  };
+  TG_ASSIGN_OR_RETURN(c.updates, stepsDone("updates"));
+  TG_ASSIGN_OR_RETURN(c.skipped, stepsDone("skipped"));
+  if (manifest.object.contains("skipped_in_a_row")) { // not in the manifests of earlier builds
+    TG_ASSIGN_OR_RETURN(c.skippedInARow, stepsDone("skipped_in_a_row"));
+  }
   TG_ASSIGN_OR_RETURN(std::string checksum, manifest.text("data_checksum"));
   const char* last = checksum.data() + checksum.size();
   auto [end, error] = std::from_chars(checksum.data(), last, c.dataChecksum, 16);

@@ -21,10 +21,11 @@
 namespace tegula {
 
 struct Checkpoint {
-  int64_t step = 0;    // steps done
-  int64_t updates = 0; // of the optimizer: steps that were applied
-  int64_t samples = 0; // position in the data: samples seen since the run began
-  int64_t skipped = 0; // steps that were not applied
+  int64_t step = 0;          // steps done
+  int64_t updates = 0;       // of the optimizer: steps that were applied
+  int64_t samples = 0;       // position in the data: samples seen since the run began
+  int64_t skipped = 0;       // steps that were not applied
+  int64_t skippedInARow = 0; // of these, the last ones; 0 in manifests that do not say it
   uint64_t dataChecksum = 0;
   std::string target; // and how it computed: what the bits of a step depend on
   std::string configToml, tokenizerJson;

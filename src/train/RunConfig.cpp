@@ -60,7 +60,8 @@ RunSchema::RunSchema(RunConfig& c) : config_(c), schema_("Configuration of a tra
             .choices = {"f32", "bf16"}})
       .key("seed", &c.training.seed, {.doc = "Of initial weights and of the order of the data.", .min = 0})
       .key("max_skipped_steps", &c.training.maxSkippedSteps,
-           {.doc = "The run stops after this many steps in a row with a loss or gradient that is not finite.",
+           {.doc =
+                "The run stops at this many steps in a row with a loss or gradient that is not finite; 0 means never.",
             .min = 0});
   schema_.section("checkpoint", "What a run can resume from.")
       .key("enable", &c.checkpoint.enable, {.doc = "Write checkpoints."})

@@ -210,6 +210,7 @@ Status Run::restore() {
                place, c.target, now);
   done_ = savedAt_ = c.step;
   skipped_ = c.skipped;
+  skippedInARow_ = c.skippedInARow;
   TG_RETURN_IF_ERROR(truncateLog(folder_.log(), done_));
   say("resumed from {} at step {}", place, done_);
   return OkStatus();
@@ -281,10 +282,10 @@ Status Run::oneStep() {
   std::string names;
   for (const std::string& n : r.nonFinite) names += (names.empty() ? "" : ", ") + n;
   logWarning("step {}: not finite: {}; the update was left out ({} so far)", done_, names, skipped_);
-  if (skippedInARow_ > config_.training.maxSkippedSteps)
-    return failed("step {}: {} steps in a row were not finite ({}); lower optimizer.lr, or look at the data; the "
-                  "weights are those of step {}",
-                  done_, skippedInARow_, names, done_ - skippedInARow_);
+  if (int64_t most = config_.training.maxSkippedSteps; most > 0 && skippedInARow_ >= most)
+    return failed("step {}: {} steps in a row were not finite ({}), training.max_skipped_steps is {}; lower "
+                  "optimizer.lr, or look at the data; the weights are those of step {}",
+                  done_, skippedInARow_, names, most, done_ - skippedInARow_);
   return OkStatus();
 }
 
@@ -312,6 +313,7 @@ Status Run::save() {
   c.updates = step_->updates();
   c.samples = done_ * batch();
   c.skipped = skipped_;
+  c.skippedInARow = skippedInARow_;
   c.dataChecksum = data_->checksum();
   c.target = arithmeticOf(session_->target(), config_);
   c.configToml = RunSchema(config_)->toToml();

@@ -17,7 +17,7 @@ namespace tegula {
 /// when `out` could not be written: its error indicator says so. A pipe that nobody reads any more is an interruption
 /// where the process ignores SIGPIPE.
 /// Fails: bad configuration or text, a plan that cannot be compiled or does not fit, a full disk, losses that stay
-/// non-finite for training.max_skipped_steps steps.
+/// non-finite for training.max_skipped_steps steps in a row, also across a resume.
 Status train(const TrainRequest&, std::FILE* out);
 
 /// The graph of one training step of a configuration, for `graph dump`; needs no data (vocabulary 256 unless given).

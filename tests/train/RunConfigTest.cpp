@@ -249,6 +249,8 @@ Checkpoint sample(int64_t step) {
   c.step = step;
   c.updates = step - 1;
   c.samples = step * 4;
+  c.skipped = 3;
+  c.skippedInARow = 2;
   c.dataChecksum = 0xfedcba9876543210u;
   c.target = "x86-64-v3";
   c.configToml = "[job]\n";
@@ -267,6 +269,8 @@ TEST(Checkpoint, ReadsBackAndKeepsTheLatest) {
   ASSERT_TRUE(c.ok()) << c.status();
   EXPECT_EQ(c->updates, 19);
   EXPECT_EQ(c->samples, 80);
+  EXPECT_EQ(c->skipped, 3);
+  EXPECT_EQ(c->skippedInARow, 2);
   EXPECT_EQ(c->dataChecksum, 0xfedcba9876543210u);
   EXPECT_EQ(c->parameters["w"].get(1), 20);
   EXPECT_EQ(c->configToml, "[job]\n");
@@ -336,7 +340,7 @@ protected:
 };
 
 TEST_F(Manifest, NumbersAreCounts) {
-  for (const char* key : {"step", "updates", "samples", "skipped"}) {
+  for (const char* key : {"step", "updates", "samples", "skipped", "skipped_in_a_row"}) {
     auto with = [&](const nlohmann::json& value) { return after([&](auto& j) { j[key] = value; }); };
     EXPECT_THAT(with(-3), HasSubstr(fmt::format("{} is -3; expected a count", key)));
     EXPECT_THAT(with(1.5), HasSubstr(fmt::format("{} is 1.5; expected a count", key)));
@@ -344,13 +348,16 @@ TEST_F(Manifest, NumbersAreCounts) {
     EXPECT_THAT(with("5"), HasSubstr(fmt::format("{} is \"5\"; expected a count", key)));
     EXPECT_THAT(with({{"a", 1}}), HasSubstr(fmt::format("{} is object; expected a count", key)));
   }
+  for (const char* key : {"updates", "skipped", "skipped_in_a_row"})
+    EXPECT_THAT(after([&](auto& j) { j[key] = 6; }), HasSubstr(fmt::format("{} is 6; expected at most step, 5", key)));
   for (const char* digits : {"", "12 ", "0x12", "11111111111111111"})
     EXPECT_THAT(after([&](auto& j) { j["data_checksum"] = digits; }), HasSubstr("expected hexadecimal digits"));
 }
 
 TEST_F(Manifest, NothingIsMissing) {
   for (const auto& [key, value] : whole_.items())
-    if (key != "format") EXPECT_THAT(after([&](auto& j) { j.erase(key); }), HasSubstr(key + " is missing"));
+    if (key != "format" && key != "skipped_in_a_row")
+      EXPECT_THAT(after([&](auto& j) { j.erase(key); }), HasSubstr(key + " is missing"));
   for (const auto& [name, entry] : whole_["files"].items()) {
     EXPECT_THAT(after([&](auto& j) { j["files"].erase(name); }),
                 HasSubstr(fmt::format("files: {} is missing; expected an object", name)));
@@ -358,6 +365,15 @@ TEST_F(Manifest, NothingIsMissing) {
       EXPECT_THAT(after([&](auto& j) { j["files"][name].erase(key); }),
                   HasSubstr(fmt::format("files: {}: {} is missing", name, key)));
   }
+}
+
+TEST_F(Manifest, OfAnEarlierBuildIsRead) {
+  nlohmann::json earlier = whole_;
+  earlier.erase("skipped_in_a_row");
+  ASSERT_TRUE(writeFileAtomically(path_, earlier.dump()).ok());
+  auto c = loadCheckpoint(checkpointFolder(folder_.path(), 5));
+  ASSERT_TRUE(c.ok()) << c.status();
+  EXPECT_EQ(c->skippedInARow, 0);
 }
 
 TEST(Baseline, TakesOnlyWholeLinesOfTheLog) {

@@ -1,4 +1,5 @@
-// The step loop in this process: what is durable when it says "saved".
+// The step loop in this process: what is durable when it says "saved", what a prepared folder decides, where losses that
+// stay non-finite stop it.
 #include "train/Trainer.h"
 
 #include "../base/SyncWitness.h"
@@ -63,6 +64,25 @@ TEST_F(TrainerTest, APreparedFolderSaysOnResumeWhatItWasMadeWith) {
   // The same text with another split is other data, and is told as that.
   ASSERT_TRUE(prepareDataset(folder_.path("text.txt"), data, {.tokenizer = "char", .validationFraction = 0.3}).ok());
   EXPECT_THAT(steps(3, true), HasSubstr("was trained on other data than " + data));
+}
+
+/// The first update makes the weights so large that their squares, in LayerNorm, overflow: steps 2, 3, 4, … are skipped.
+const std::vector<std::string> kDiverges = {"optimizer.lr=1e30", "training.steps=6", "training.max_skipped_steps=3"};
+
+TEST_F(TrainerTest, StopsAtAsManySkippedStepsInARowAsItIsTold) {
+  EXPECT_THAT(trainTo({}, kDiverges),
+              testing::AllOf(HasSubstr("step 4: 3 steps in a row were not finite"), HasSubstr("max_skipped_steps is 3"),
+                             HasSubstr("the weights are those of step 1")));
+  run_ += "-never";
+  std::vector<std::string> never = kDiverges;
+  never.back() = "training.max_skipped_steps=0";
+  EXPECT_THAT(trainTo({}, never), HasSubstr("done: 6 steps"));
+}
+
+TEST_F(TrainerTest, AResumedRunStopsAtTheSameSkippedStep) {
+  EXPECT_THAT(trainTo({.stopAt = 3}, kDiverges), HasSubstr("stopped after step 3"));
+  EXPECT_THAT(trainTo({.source = run_, .resume = true}),
+              testing::AllOf(HasSubstr("step 4: 3 steps in a row"), HasSubstr("the weights are those of step 1")));
 }
 
 } // namespace

@@ -61,7 +61,9 @@ std::string withoutSlash(const std::string& path) {
 std::string runOf(const std::string& source) {
   fs::path path = withoutSlash(source);
   bool isCheckpoint = fileExists((path / "manifest.json").string()) && path.parent_path().filename() == "checkpoints";
-  return isCheckpoint ? path.parent_path().parent_path().string() : source;
+  if (!isCheckpoint) return source;
+  std::string run = path.parent_path().parent_path().string();
+  return run.empty() ? "." : run; // of checkpoints/step-N, from inside the run
 }
 
 std::string configPathOf(const TrainRequest& request) {

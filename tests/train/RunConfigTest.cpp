@@ -197,6 +197,20 @@ TEST(RunFolder, NumbersGoOnPastGaps) {
   EXPECT_EQ(chooseRunFolder({.fresh = true}, beside)->path, std::filesystem::canonical(f.path()).string() + "-2");
 }
 
+TEST(RunFolder, IsFoundFromInside) {
+  TemporaryFolder f;
+  f.write("config.toml", "[data]\npath = \"kjv.txt\"\n");
+  f.write("checkpoints/step-3/manifest.json", "{}");
+  InFolder here(f.path());
+  for (const char* source : {".", "checkpoints/step-3", "./checkpoints/step-3/"}) {
+    TrainRequest request{.source = source, .resume = true};
+    RunConfig c;
+    Status resolved = resolveConfig(request, c);
+    EXPECT_TRUE(resolved.ok()) << resolved;
+    EXPECT_EQ(chooseRunFolder(request, c)->path, ".");
+  }
+}
+
 TEST(LearningRate, IsNanoGptsRule) {
   LearningRate r{1e-3, 0.1, 100, 2000, "cosine"};
   EXPECT_DOUBLE_EQ(r.at(0), 1e-3 / 101);

@@ -27,6 +27,12 @@ int64_t floorDivide(int64_t a, int64_t b) {
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
+/// a - floor(a / b) * b, exact: what the primitive `remainder` gives.
+double floorRemainder(double a, double b) {
+  double r = std::fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 StatusOr<Operand> integers(Op op, int64_t a, int64_t b) {
   int64_t r = 0;
   switch (op) {
@@ -80,7 +86,7 @@ StatusOr<Operand> floats(Op op, double a, double b) {
     return Operand(std::floor(a / b));
   case Op::Mod:
     if (b == 0) return byZero(a, op, b);
-    return Operand(a - std::floor(a / b) * b);
+    return Operand(floorRemainder(a, b));
   case Op::Pow:
     if (a == 0 && b < 0) return byZero(a, op, b);
     return Operand(std::pow(a, b));
@@ -151,15 +157,11 @@ StatusOr<Operand> power(Emitter& e, const Operand& a, const Operand& b) {
   return Operand(v);
 }
 
+/// `div` of integers rounds down itself.
 StatusOr<Operand> floorDivision(Emitter& e, const Operand& a, const Operand& b) {
   TG_ASSIGN_OR_RETURN(auto both, e.unify(a, b));
-  if (isFloat(e.type(both.first).dtype)) {
-    TG_ASSIGN_OR_RETURN(Value q, e.apply(kDiv, {both.first, both.second}));
-    return wrap(e.apply(kFloor, {q}));
-  }
-  TG_ASSIGN_OR_RETURN(Value rest, e.apply(kRemainder, {both.first, both.second}));
-  TG_ASSIGN_OR_RETURN(Value whole, e.apply(kSub, {both.first, rest}));
-  return wrap(e.apply(kDiv, {whole, both.second}));
+  TG_ASSIGN_OR_RETURN(Value q, e.apply(kDiv, {both.first, both.second}));
+  return isFloat(e.type(both.first).dtype) ? wrap(e.apply(kFloor, {q})) : Operand(q);
 }
 
 StatusOr<Operand> logical(Emitter& e, Op op, const Operand& a, const Operand& b) {

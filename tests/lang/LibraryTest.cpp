@@ -156,6 +156,48 @@ TEST(Library, PositionalArgumentsFollowTheHeader) {
   EXPECT_EQ(b.array((*y)[0]).toVector(), (std::vector<double>{21}));
 }
 
+/// Every pair of i8 against plain integers: `//` rounds down, `%` has the sign of the divisor, both give 0 by 0, and the
+/// one quotient that does not fit wraps.
+TEST(Library, DivisionOfIntegersRoundsDown) {
+  std::shared_ptr<const OperatorLibrary> l;
+  ASSERT_EQ(loaded("@tile_op\ndef divided(a: Tensor[N, 1], b: Tensor[M]) -> tuple[Tensor[N, M], Tensor[N, M]]:\n"
+                   "    return a // b, a % b\n",
+                   &l),
+            "");
+  EagerBuilder builder(*l);
+  std::vector<double> all;
+  for (int v = -128; v < 128; ++v) all.push_back(v);
+  Values in = {builder.input(HostArray::fromValues(DType::I8, {256, 1}, all), DType::I8),
+               builder.input(HostArray::fromValues(DType::I8, {256}, all), DType::I8)};
+  auto out = l->instantiate("divided", {in.data(), 2}, {}, builder);
+  ASSERT_TRUE(out.ok()) << out.status();
+  for (int a = -128; a < 128; ++a)
+    for (int b = -128; b < 128; ++b) {
+      double floor = b == 0 ? 0 : std::floor(static_cast<double>(a) / b); // exact: both are small
+      int64_t at = (a + 128) * 256 + b + 128;
+      ASSERT_EQ(builder.array((*out)[0]).getInt(at), static_cast<int8_t>(floor)) << a << " // " << b;
+      ASSERT_EQ(builder.array((*out)[1]).getInt(at), b == 0 ? 0 : a - static_cast<int>(floor) * b) << a << " % " << b;
+    }
+}
+
+/// Python's `%` of constants is exact: a - floor(a / b) * b would be inf * 0, and lose the digits of a large quotient.
+TEST(Library, RemaindersOfConstantsAreExact) {
+  std::shared_ptr<const OperatorLibrary> l;
+  ASSERT_EQ(
+      loaded("@tile_op\ndef rest(x: Tensor[N], a: float, b: float) -> Tensor[N]:\n    return x * 0 + a % b\n", &l), "");
+  struct Case {
+    double a, b, rest;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (Case c : {Case{5.5, 2, 1.5}, {-5.5, 2, 0.5}, {5.5, -2, -0.5}, {5.5, kInfinity, 5.5}, {0x1p70, 3, 1}}) {
+    EagerBuilder b(*l);
+    Values in = {b.input(HostArray::zeros(DType::F32, {1}), DType::F32)};
+    auto y = l->instantiate("rest", {in.data(), 1}, {{"a", c.a}, {"b", c.b}}, b);
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_EQ(b.array((*y)[0]).get(0), c.rest) << c.a << " % " << c.b;
+  }
+}
+
 TEST(Library, EqualShapesBroadcastNothing) {
   auto l = embedded();
   EagerBuilder b(*l);

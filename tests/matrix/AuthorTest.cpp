@@ -93,6 +93,22 @@ def first_product_by_tiles(a: Tensor[M, K], b: Tensor[K, N], c: Out[M, N], BM: T
             acc = acc + dot(a[i, k], b[k, j])
             before = transpose(turned)
         c[i, j] = acc - before
+
+
+@tile_op(differentiable=False)
+@example("cut_sums x=5,7 f32 first=3 last=5")
+def cut_sums(x: Tensor[R, C], first: int, last: int) -> Tensor[R, 1]:
+    s = sum(x, axis=-1, keepdim=True)
+    return s if last > first else s * 0
+
+
+@tile_kernel(implements=cut_sums)
+def cut_sums_by_tiles(x: Tensor[R, C], y: Out[R, 1], first: int, last: int, BR: Tunable, BC: Tunable):
+    for i in grid(R, BR):
+        acc = zeros(BR, 1, f32)
+        for j in tiles(C, BC, start=first, stop=last):
+            acc += sum(x[i, j], axis=1, keepdim=True)
+        y[i, :] = acc
 )";
 
 std::shared_ptr<const OperatorLibrary> authorLibrary() {
@@ -132,6 +148,39 @@ TEST(Author, ReductionsWithoutDots) {
           want += x.values[static_cast<size_t>(i * c + j)] * x.values[static_cast<size_t>(i * c + j)];
         ASSERT_NEAR(y->values[0][static_cast<size_t>(i)], want, static_cast<double>(c + 2) * 0x1p-24 * want)
             << target.name << " " << r << "x" << c << " row " << i;
+      }
+    }
+}
+
+// A loop over part of an axis takes the tiles that hold any of it, each of them whole: 7 columns are one tile.
+TEST(Author, LoopsOverPartOfAnAxisTakeWholeTiles) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  TestOperand x{{DType::F32, {5, 7}}, {7, 1}, {}, 0};
+  for (int i = 0; i < 5 * 7; ++i) x.values.push_back(i);
+  struct Part {
+    int64_t first, last;
+    bool any;
+  };
+  for (const Target& target : runnableTargets())
+    for (Part part : {Part{0, 7, true},
+                      {3, 5, true},
+                      {6, 100, true},
+                      {-4, 1, true},
+                      {6, 7, true},
+                      {5, 5, false},
+                      {5, 3, false},
+                      {7, 9, false},
+                      {-4, 0, false},
+                      {-4, -2, false}}) {
+      GroupProblem problem{"cut_sums", {{"first", part.first}, {"last", part.last}}, {&x}, {}, nullptr};
+      problem.library = library;
+      auto y = runGroup(problem, target);
+      ASSERT_TRUE(y.ok()) << message(y.status());
+      for (int64_t i = 0; i < 5; ++i) {
+        double whole = static_cast<double>(7 * (7 * i) + 21);
+        EXPECT_EQ(y->values[0][static_cast<size_t>(i)], part.any ? whole : 0)
+            << target.name << ": [" << part.first << ", " << part.last << ") row " << i;
       }
     }
 }

@@ -41,6 +41,7 @@ private:
   Status conditional(const Stmt&);
   Status gridLoop(const Stmt&);
   Status tilesLoop(const Stmt&);
+  StatusOr<std::pair<Value, Value>> tileRange(const Expr& call, Value extent, Value size);
   Status store(const Stmt&);
 
   // Expressions.
@@ -182,21 +183,32 @@ std::vector<Symbol> KernelBuilder::assignedIn(const lang::Block& statements) con
   return out;
 }
 
+/// From where and up to where a loop's tiles begin: those that hold any position of [start, stop) and [0, extent).
+/// Their borders are multiples of the block size whatever start is, so that results do not depend on it.
+StatusOr<std::pair<Value, Value>> KernelBuilder::tileRange(const Expr& call, Value extent, Value size) {
+  Value first = ops_.index(0), last = extent;
+  if (const Expr* start = call.keyword("start")) {
+    TG_ASSIGN_OR_RETURN(Value from, number(*start));
+    first = ops_.max(from, first);
+  }
+  if (const Expr* stop = call.keyword("stop")) {
+    TG_ASSIGN_OR_RETURN(Value to, number(*stop));
+    last = ops_.min(to, extent);
+  }
+  Value border = ops_.sub(first, ops_.rem(first, size));
+  // Nothing lies in [start, stop): no tile, although one may begin before both.
+  Value empty = arith::CmpIOp::create(b_, ops_.loc(), arith::CmpIPredicate::sge, first, last);
+  Value end = arith::SelectOp::create(b_, ops_.loc(), empty, border, last);
+  return std::pair(border, end);
+}
+
 Status KernelBuilder::tilesLoop(const Stmt& s) {
   const Expr& call = *s.value;
   if (call.callee() != Symbol("tiles") || !s.target->is(ExprKind::Name))
     return fail(s.span, "a loop runs over grid(…) or tiles(…)");
   TG_ASSIGN_OR_RETURN(Value extent, number(call.arg(1)));
   TG_ASSIGN_OR_RETURN(int64_t most, bound(call.arg(2)));
-  Value first = ops_.index(0), last = extent;
-  if (const Expr* start = call.keyword("start")) {
-    TG_ASSIGN_OR_RETURN(first, number(*start));
-    first = ops_.max(first, ops_.index(0));
-  }
-  if (const Expr* stop = call.keyword("stop")) {
-    TG_ASSIGN_OR_RETURN(last, number(*stop));
-    last = ops_.min(last, extent);
-  }
+  TG_ASSIGN_OR_RETURN(auto range, tileRange(call, extent, ops_.index(most)));
   std::vector<Symbol> carried;
   SmallVector<Value> inits;
   for (Symbol n : assignedIn(s.body)) {
@@ -207,14 +219,14 @@ Status KernelBuilder::tilesLoop(const Stmt& s) {
   }
   std::map<Symbol, KernelValue> outer = names_;
   std::map<Symbol, Value> outerExtents = extents_;
-  auto loop = scf::ForOp::create(b_, ops_.loc(), first, last, ops_.index(most), inits);
+  auto loop = scf::ForOp::create(b_, ops_.loc(), range.first, range.second, ops_.index(most), inits);
   {
     OpBuilder::InsertionGuard guard(b_);
     if (!loop.getBody()->empty()) loop.getBody()->back().erase();
     b_.setInsertionPointToEnd(loop.getBody());
     for (size_t i = 0; i < carried.size(); ++i) names_[carried[i]] = KernelValue::ofValue(loop.getRegionIterArgs()[i]);
     Value start = loop.getInductionVar();
-    Value exists = ops_.min(ops_.index(most), ops_.sub(last, start));
+    Value exists = ops_.min(ops_.index(most), ops_.sub(extent, start)); // whole tiles, past `stop` too
     names_[s.target->name] = KernelValue::ofCoord({start, exists, most});
     extents_[call.arg(2).name] = exists;
     TG_RETURN_IF_ERROR(block(s.body));

@@ -144,6 +144,23 @@ TEST(IndexLoops, Convolutions) {
   }
 }
 
+/// A position outside the image adds nothing, whatever weight meets it.
+TEST(IndexLoops, ConvolutionsOfInfiniteWeightsSkipThePadding) {
+  for (DType d : {DType::F32, DType::BF16, DType::F16}) {
+    HostArray image = randomArray(d, {1, 2, 5, 19}, 66), weights = randomArray(d, {3, 2, 3, 3}, 67);
+    for (int64_t i = 0; i < image.elements(); ++i) image.set(i, std::fabs(image.get(i)) + 1);
+    for (int64_t tap : {0, 13, 26, 31, 53}) weights.set(tap, std::numeric_limits<double>::infinity());
+    LoopCase c{{image, weights},
+               one("convolution", {{"strides", Shape{1, 1}},
+                                   {"pad_low", Shape{1, 0}},
+                                   {"pad_high", Shape{0, 2}},
+                                   {"dilation", Shape{1, 1}},
+                                   {"groups", int64_t{1}}}),
+               {}};
+    expectLoops(c, 200 * roundoff(d), fmt::format("convolution of infinite weights {}", name(d)));
+  }
+}
+
 TEST(IndexLoops, RelayoutPacksAndPadsWithZeros) {
   for (int axis : {0, 1})
     for (int64_t pair : {1, 2}) {

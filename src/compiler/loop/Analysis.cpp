@@ -219,6 +219,11 @@ private:
     return draft_.cast(draft_.reduce("sum", product, std::move(folded), type), result);
   }
 
+  /// `condition` and a < b, of i64; a condition of -1 always holds.
+  int andLess(int condition, int a, int b) {
+    int less = draft_.map("less", {a, b}, DType::Bool);
+    return condition < 0 ? less : draft_.map("logical_and", {condition, less}, DType::Bool);
+  }
   Status convolution(int32_t n, const Node& node);
   Status view(int32_t n, const Node& node);
   Status gather(int32_t n, const Node& node);
@@ -427,7 +432,7 @@ Status Analyser::convolution(int32_t n, const Node& node) {
   int weight = -1;
   if (!isInput(x)) return unsupported("convolution of a value computed in the same group");
   const Shape &strides = node.attrs.getInts("strides"), &low = node.attrs.getInts("pad_low"),
-              &dilation = node.attrs.getInts("dilation");
+              &high = node.attrs.getInts("pad_high"), &dilation = node.attrs.getInts("dilation");
   std::vector<int> image = entries_.at(x).dims, taps = secondOperand(node, weight), dims = fresh(node.results[0].shape);
   draft_.dims.unify(dims[0], image[0]);
   draft_.dims.unify(dims[1], taps[0]);
@@ -445,12 +450,18 @@ Status Analyser::convolution(int32_t n, const Node& node) {
     int channel = i64("add", i64("mul", group, draft_.parameter(perGroup)), draft_.number({{taps[1], 1}}));
     operand.subscripts.push_back({channel, from[1], shapeOf(x)[1]});
   }
+  int inside = -1; // whether the position exists; -1: all do
   for (int i = 0; i < strides.rank(); ++i) {
     auto d = static_cast<size_t>(i) + 2;
     int position = draft_.number({{dims[d], strides[i]}, {taps[d], dilation[i]}}, -low[i]);
     operand.subscripts.push_back({position, from[i + 2], shapeOf(x)[i + 2]});
+    if (!isFloat(dtypeOf(x))) continue; // 0 times any integer is 0
+    if (low[i] > 0) inside = andLess(inside, draft_.constant(DType::I64, -1), position);
+    if (high[i] > 0) inside = andLess(inside, position, draft_.parameter(shapeOf(x)[i + 2]));
   }
   int element = draft_.load(std::move(operand), 0);
+  // A position outside adds nothing, whatever its weight: 0 · 0, where 0 · inf would be NaN.
+  if (inside >= 0) weight = draft_.map("select", {inside, weight, draft_.constant(dtypeOf(w), 0)}, dtypeOf(w));
   define(n, sumOfProducts(element, weight, std::move(folded), node.results[0].dtype), std::move(dims));
   return OkStatus();
 }

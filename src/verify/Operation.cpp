@@ -80,7 +80,8 @@ StatusOr<Graph> gradientGraph(std::shared_ptr<const OperatorLibrary> library, Sy
     Value weighted = emit.mul(call.results[r], seeds[r]);
     TG_RETURN_IF_ERROR(emit.status());
     Value sum = emit.reduceSum(weighted, countingShape(emit.shapeOf(weighted).rank()));
-    loss = loss.present() ? emit.add(loss, sum) : sum;
+    // Results of several types: only the derivative of the loss counts, which a cast passes on.
+    loss = loss.present() ? emit.add(loss, emit.cast(sum, emit.dtypeOf(loss))) : sum;
   }
   TG_RETURN_IF_ERROR(emit.status());
   if (!loss.present()) return invalid("{}: no result has an upstream gradient", op.text());

@@ -77,7 +77,8 @@ Tensor weightedSum(Session& s, std::span<const Tensor> results, std::span<const 
     if (!isPresent(upstream[r])) continue;
     Tensor weighted = results[r] * s.input(upstream[r].contiguous());
     Tensor sum = call("reduce_sum", {weighted}, {{"axes", counting(upstream[r].shape().rank())}, {"keepdim", false}});
-    loss = loss.present() ? loss + sum : sum;
+    // Results of several types: only the derivative of the loss counts, which a cast passes on.
+    loss = loss.present() ? loss + cast(sum, loss.dtype()) : sum;
   }
   return loss;
 }

@@ -49,7 +49,7 @@ Value swapWithinGroups(Emit& e, Value x, int64_t groups, int from) {
 Value inputGradient(RuleCall& c, const Window& at) {
   Emit& e = c.e;
   const Shape x = e.shapeOf(c.in(0)), w = e.shapeOf(c.in(1)), y = e.shapeOf(c.dy());
-  if (y.elements() == 0 || w.elements() == 0) return e.zeros(e.typeOf(c.in(0)));
+  if (y.elements() == 0 || x.elements() == 0 || w.elements() == 0) return e.zeros(e.typeOf(c.in(0)));
   int spatial = x.rank() - 2;
   Shape none = filledShape(x.rank(), 0), interior = none, flipped;
   Window back{filledShape(spatial, 1), {}, {}, at.dilation, at.groups};

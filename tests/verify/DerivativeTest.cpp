@@ -38,6 +38,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "batch_norm x=3,4,2,2 w=4 b=4 training=true", "group_norm x=2,4,3,3 w=4 b=4 groups=2",
                     "top_k x=3,7 k=3"));
 
+std::vector<double> gradientOf(Symbol op, std::vector<HostArray> inputs, const Attributes& attributes,
+                               Precision precision) {
+  OperationUnderTest reference = referenceOperation(library(), precision);
+  auto results = reference.forward(op, inputs, attributes).value();
+  std::vector<HostArray> upstream = {HostArray(results[0].type())};
+  for (int64_t i = 0; i < upstream[0].elements(); ++i) upstream[0].set(i, 1);
+  return reference.gradient(op, inputs, attributes, upstream).value()[0].toVector();
+}
+
+/// A label that is ignored counts for nothing, also where all are.
+TEST(Gradient, IgnoredLabelsHaveNone) {
+  HostArray x = HostArray::fromValues(DType::F32, {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6});
+  HostArray labels = HostArray::fromValues(DType::I64, {2}, std::vector<double>{-100, -100});
+  for (const char* reduction : {"mean", "sum"})
+    for (double g : gradientOf("cross_entropy", {x, labels}, {{"reduction", Symbol(reduction)}}, Precision::AsStated))
+      EXPECT_EQ(g, 0) << reduction;
+}
+
 TEST(FiniteDifference, SeesAWrongGradient) {
   OperationUnderTest wrong = referenceOperation(library(), Precision::Wide);
   GradientFunction right = wrong.gradient;

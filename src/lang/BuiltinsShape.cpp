@@ -62,18 +62,26 @@ StatusOr<Operand> slice(Emitter& e, Args a) {
   return Operand(v);
 }
 
-/// The value around a padded tensor. Whole floats may stand for integers: the operator `pad` has a float attribute.
+constexpr double kWhole = 0x1p53; // floats below are exact integers
+
+/// A whole float as an integer where the type is one of integers: operators like `pad` and `clamp` have float
+/// attributes. Any other operand as it is.
+Operand wholeFor(const Operand& value, DType d) {
+  if (!isInteger(d) || !value.isNumber() || value.integer()) return value;
+  double x = value.number();
+  return x == std::floor(x) && std::fabs(x) < kWhole ? Operand(static_cast<int64_t>(x)) : value;
+}
+
+/// The value around a padded tensor.
 StatusOr<double> padding(const Operand& value, DType d) {
   if (value.isNone()) return 0.0;
   double x = value.number();
-  constexpr double kWhole = 0x1p53; // floats below are exact integers
-  bool whole = x == std::floor(x) && std::fabs(x) < kWhole;
   if (d == DType::Bool && x != 0 && x != 1)
     return refused(DiagnosticId::OperandType, "{} cannot stand for an element of bool; write 0 or 1", describe(value));
   if (value.integer() && isInteger(d) && std::fabs(x) >= kWhole)
     return refused(DiagnosticId::ConstantArithmetic, "the value {} is past 2^53, so rounded; concatenate with full(…)",
                    *value.integer());
-  if (isInteger(d)) TG_RETURN_IF_ERROR(elementOf(whole ? Operand(static_cast<int64_t>(x)) : value, d).status());
+  if (isInteger(d)) TG_RETURN_IF_ERROR(elementOf(wholeFor(value, d), d).status());
   return x;
 }
 
@@ -118,7 +126,8 @@ StatusOr<Operand> iota(Emitter& e, Args a) {
 
 StatusOr<Operand> full(Emitter& e, Args a) {
   TG_ASSIGN_OR_RETURN(Shape s, toShape(a[0]));
-  TG_ASSIGN_OR_RETURN(Value v, e.fill(a[1], a[2].dtype() ? *a[2].dtype() : DType::F32, s));
+  DType d = a[2].dtype() ? *a[2].dtype() : DType::F32;
+  TG_ASSIGN_OR_RETURN(Value v, e.fill(wholeFor(a[1], d), d, s));
   return Operand(v);
 }
 

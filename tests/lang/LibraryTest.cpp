@@ -198,6 +198,21 @@ TEST(Library, RemaindersOfConstantsAreExact) {
   }
 }
 
+TEST(Library, ClampsIntegersBetweenWholeBounds) {
+  auto l = embedded();
+  EagerBuilder b(*l);
+  Values in = {b.input(HostArray::fromValues(DType::I32, {5}, std::vector<double>{-9, -2, 0, 3, 9}), DType::I32)};
+  auto y = l->instantiate("clamp", {in.data(), 1}, {{"low", -2.0}, {"high", 3.0}}, b);
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_EQ(b.array((*y)[0]).toVector(), (std::vector<double>{-2, -2, 0, 3, 3}));
+  auto refusal = [&](DType d, double low) {
+    return std::string(message(infer(*l, "clamp", {{d, {3}}}, {{"low", low}}).status()));
+  };
+  EXPECT_NE(refusal(DType::I32, 0.5).find("0.5 cannot stand for an element of i32"), std::string::npos);
+  EXPECT_NE(refusal(DType::U8, -1).find("-1 does not fit u8 (0 ... 255)"), std::string::npos);
+  EXPECT_NE(refusal(DType::Bool, 1).find("cannot stand for an element of bool"), std::string::npos);
+}
+
 TEST(Library, EqualShapesBroadcastNothing) {
   auto l = embedded();
   EagerBuilder b(*l);

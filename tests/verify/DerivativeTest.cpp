@@ -56,6 +56,16 @@ TEST(Gradient, IgnoredLabelsHaveNone) {
       EXPECT_EQ(g, 0) << reduction;
 }
 
+/// Ties share the gradient however many they are: f16 holds no 70000, bf16 no 257.
+TEST(Gradient, TiesAreCountedInFullPrecision) {
+  for (auto [dtype, ties] : {std::pair(DType::F16, 70000), {DType::BF16, 257}, {DType::BF16, 70000}, {DType::F32, 9}})
+    for (const char* op : {"max", "min"}) {
+      std::vector<double> g = gradientOf(op, {HostArray::zeros(dtype, {ties})}, {}, Precision::AsStated);
+      HostArray share = HostArray::fromValues(dtype, {1}, std::vector<double>{1.0 / ties});
+      for (double each : {g.front(), g.back()}) EXPECT_EQ(each, share.get(0)) << op << " of " << name(dtype);
+    }
+}
+
 TEST(FiniteDifference, SeesAWrongGradient) {
   OperationUnderTest wrong = referenceOperation(library(), Precision::Wide);
   GradientFunction right = wrong.gradient;

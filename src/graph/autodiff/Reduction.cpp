@@ -32,14 +32,17 @@ void reduceSum(RuleCall& c) {
   c.set(0, [&] { return repeated(c, c.dy()); });
 }
 
-/// Ties share equally. Where nothing equals the result (NaN) nothing flows.
+/// Ties share equally. Where nothing equals the result (NaN) nothing flows. Ties are counted in f32 at least: bf16
+/// counts to 256 and f16 to 65504.
 void reduceExtreme(RuleCall& c) {
   c.set(0, [&] {
     Emit& e = c.e;
     const Shape axes = c.node.attrs.getInts(attr::axes);
     Value winners = e.equal(c.in(0), repeated(c, c.out()));
-    Value count = e.reduceSum(e.cast(winners, e.dtypeOf(c.dy())), axes, c.node.attrs.getBoolOr(attr::keepdim, false));
-    return e.select(winners, repeated(c, e.div(c.dy(), count)), e.constantLike(0, c.in(0)));
+    DType own = e.dtypeOf(c.dy()), wide = sizeBytes(own) < sizeBytes(DType::F32) ? DType::F32 : own;
+    Value count = e.reduceSum(e.cast(winners, wide), axes, c.node.attrs.getBoolOr(attr::keepdim, false));
+    Value share = e.cast(e.div(e.cast(c.dy(), wide), count), own);
+    return e.select(winners, repeated(c, share), e.constantLike(0, c.in(0)));
   });
 }
 

@@ -1,5 +1,6 @@
 // Error rules of folds: reductions, running folds, contractions, scatters. Each applies its own primitive to
 // magnitudes: the sum of |terms| is what rounding errors of a sum are relative to.
+#include "primitives/Values.h"
 #include "verify/ErrorRules.h"
 
 #include <algorithm>
@@ -47,6 +48,33 @@ void finish(ErrorRuleCall& call, const std::vector<double>& magnitude, const std
   }
 }
 
+/// An index that is not certain may add its update at any place of its axis, or not where it does here: results that
+/// it may touch are undecided.
+Status leaveTouchedOpen(ErrorRuleCall& call) {
+  const BoundedArray& indices = call.inputs[1];
+  constexpr int64_t kNowhere = -1; // outside the axis: adds nothing
+  std::vector<int64_t> touching(indices.bound.size(), kNowhere);
+  for (size_t i = 0; i < touching.size(); ++i)
+    if (indices.bound[i] != 0) touching[i] = 0;
+  if (std::ranges::all_of(touching, [](int64_t at) { return at == kNowhere; })) return OkStatus();
+  // Ones scattered over an axis of a single place: how many uncertain updates each line of results may get.
+  Attributes folded = call.attributes;
+  folded.set("size", int64_t{1});
+  auto axis = static_cast<int>(call.attributes.getInt("axis"));
+  const Shape& shape = call.results[0].shape;
+  Shape lineShape = shape;
+  lineShape[axis] = 1;
+  HostArray places({DType::I64, indices.value.shape()});
+  for (size_t i = 0; i < touching.size(); ++i) places.setInt(static_cast<int64_t>(i), touching[i]);
+  std::vector<HostArray> in = {HostArray::scalar(DType::F64, 1).expand(call.inputs[0].value.shape()), places},
+                         out = {HostArray::zeros(DType::F64, lineShape)};
+  TG_RETURN_IF_ERROR(call.primitive.evaluate(in, folded, out));
+  std::vector<double> touched = out[0].expand(shape).toVector();
+  for (size_t i = 0; i < touched.size(); ++i)
+    if (touched[i] != 0) call.bounds[0][i] = kUndecided;
+  return OkStatus();
+}
+
 Status sums(ErrorRuleCall& call) {
   std::vector<HostArray> wide, plain;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -64,7 +92,7 @@ Status sums(ErrorRuleCall& call) {
     terms = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
   }
   finish(call, withBounds, without, terms);
-  return OkStatus();
+  return call.primitive.kind == PrimitiveKind::Scatter ? leaveTouchedOpen(call) : OkStatus();
 }
 
 /// Products: relative errors add up, so magnitudes with bounds cover what inputs do.
@@ -87,12 +115,62 @@ Status extremes(ErrorRuleCall& call, std::string_view primitive, Attributes attr
   return OkStatus();
 }
 
-/// Sorted values move by at most the largest error along the axis; places are certain only without errors.
+/// Bounds of one line in sorted order. The k-th value moves by at most the largest error of the line. Its place is
+/// certain where it lies apart from all others, or ties exactly (the sort is stable): then it is that element.
+struct SortedLine {
+  std::vector<double> values, bounds; // values ascend; NaN is infinity, after all others
+  std::vector<double> places;         // bounds of the places, set by bound()
+
+  void bound() {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    size_t n = values.size();
+    double largest = n == 0 ? 0 : *std::ranges::max_element(bounds), highestBefore = -kInfinity;
+    places.assign(n, kUndecided);
+    std::vector<double> lowestAfter(n + 1, kInfinity);
+    for (size_t k = n; k-- > 0;) lowestAfter[k] = std::min(lowestAfter[k + 1], end(k, -kInfinity));
+    for (size_t k = 0; k < n; ++k) {
+      // An undecided value may be a NaN, so it leaves the whole line open.
+      bool apart =
+          largest < kUndecided && highestBefore <= end(k, -kInfinity) && end(k, kInfinity) <= lowestAfter[k + 1];
+      highestBefore = std::max(highestBefore, end(k, kInfinity));
+      if (apart)
+        places[k] = 0;
+      else
+        bounds[k] = largest;
+    }
+  }
+
+private:
+  /// One end of where the k-th value may lie. Stretched by one ulp, so that only exact values tie.
+  double end(size_t k, double toward) const {
+    if (bounds[k] == 0) return values[k];
+    return std::nextafter(values[k] + std::copysign(bounds[k], toward), toward);
+  }
+};
+
 Status sorted(ErrorRuleCall& call) {
   if (call.inputsExact()) return OkStatus();
-  double largest = *std::max_element(call.inputs[0].bound.begin(), call.inputs[0].bound.end());
-  std::fill(call.bounds[0].begin(), call.bounds[0].end(), largest);
-  std::fill(call.bounds[1].begin(), call.bounds[1].end(), kUndecided);
+  const BoundedArray& x = call.inputs[0];
+  double sign = call.attributes.getBoolOr("descending", false) ? -1 : 1;
+  auto axis = static_cast<int>(call.attributes.getInt("axis"));
+  AxisSplit split(x.value.shape(), axis);
+  std::vector<double> values = x.value.toVector();
+  for (int64_t outer = 0; outer < split.outer; ++outer)
+    for (int64_t inner = 0; inner < split.inner; ++inner) {
+      auto at = [&](int64_t k) { return (outer * split.extent + k) * split.inner + inner; };
+      SortedLine line;
+      for (int64_t k = 0; k < split.extent; ++k) {
+        auto from = static_cast<size_t>(at(call.outputs[1].getInt(at(k))));
+        double v = sign * values[from];
+        line.values.push_back(std::isnan(v) ? std::numeric_limits<double>::infinity() : v);
+        line.bounds.push_back(x.bound[from]);
+      }
+      line.bound();
+      for (int64_t k = 0; k < split.extent; ++k) {
+        call.bounds[0][static_cast<size_t>(at(k))] = line.bounds[static_cast<size_t>(k)];
+        call.bounds[1][static_cast<size_t>(at(k))] = line.places[static_cast<size_t>(k)];
+      }
+    }
   return OkStatus();
 }
 

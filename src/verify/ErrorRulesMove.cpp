@@ -27,6 +27,20 @@ Status move(ErrorRuleCall& call) {
   return OkStatus();
 }
 
+/// What an index that is not certain reads is undecided.
+Status leaveReadOpen(ErrorRuleCall& call) {
+  const BoundedArray& indices = call.inputs[1];
+  constexpr int64_t kNowhere = -1; // outside the axis: reads NaN
+  HostArray places({DType::I64, indices.value.shape()});
+  for (size_t i = 0; i < indices.bound.size(); ++i)
+    places.setInt(static_cast<int64_t>(i), indices.bound[i] != 0 ? kNowhere : 0);
+  std::vector<HostArray> in = {HostArray::zeros(DType::F64, call.inputs[0].value.shape()), places};
+  TG_ASSIGN_OR_RETURN(std::vector<double> read, call.apply(in));
+  for (size_t i = 0; i < read.size(); ++i)
+    if (std::isnan(read[i])) call.bounds[0][i] = kUndecided;
+  return OkStatus();
+}
+
 } // namespace
 
 StatusOr<bool> moveErrorRule(ErrorRuleCall& call) {
@@ -37,10 +51,10 @@ StatusOr<bool> moveErrorRule(ErrorRuleCall& call) {
     return true;
   }
   if (!movesElements(call.primitive.kind)) return false;
-  bool indexed = call.primitive.kind == PrimitiveKind::Gather;
-  if (indexed && std::any_of(call.inputs[1].bound.begin(), call.inputs[1].bound.end(), [](double e) { return e != 0; }))
-    return false;
   TG_RETURN_IF_ERROR(move(call));
+  bool indexed = call.primitive.kind == PrimitiveKind::Gather;
+  if (indexed && std::ranges::any_of(call.inputs[1].bound, [](double e) { return e != 0; }))
+    TG_RETURN_IF_ERROR(leaveReadOpen(call));
   return true;
 }
 

@@ -114,6 +114,56 @@ TEST(Bound, UndecidedComparisonsAreNotGuessed) {
   EXPECT_EQ(result.bound[1], 0);
 }
 
+/// What the operator gives for s, and its gradient for ones, with bounds.
+std::vector<BoundedArray> boundedGradient(std::string_view source, std::string_view line) {
+  std::vector<SourceFile> files{{"mine.tile", std::string(source)}};
+  auto mine = OperatorLibrary::load(files).value();
+  Problem problem = parseProblem(line, *mine).value();
+  std::vector<HostArray> inputs = makeInputs(problem);
+  Graph forward = forwardGraph(mine, problem.op, inputs, problem.attributes).value();
+  std::vector<HostArray> upstream = {HostArray({DType::F32, forward.typeOf(forward.outputs()[0]).shape})};
+  for (int64_t i = 0; i < upstream[0].elements(); ++i) upstream[0].set(i, static_cast<double>(i));
+  std::vector<size_t> wrt;
+  Graph backward = gradientGraph(mine, problem.op, inputs, problem.attributes, upstream, wrt).value();
+  return evaluateBounded(backward, std::vector<HostArray>{inputs[0], upstream[0]}).value();
+}
+
+/// The place of an element that rounding may exchange with another is open, and so is where its gradient goes; elements
+/// that lie apart, and lines of their own, are decided.
+TEST(Bound, UncertainPlacesLeaveWhatTheyTouchOpen) {
+  constexpr std::string_view kSorted = R"(
+@tile_op
+@example("sorted_scores x=4,3 f32")
+def sorted_scores(x: Tensor[N, M : float]) -> Tensor[N, M]:
+    close = where(iota((N, M), 1) == 1, 1e-9, full((N, M), 1.0, x.dtype))
+    y, _p = sort(exp(cast(iota((N, M), 0), x.dtype) * close) + x * 0, 0)
+    return y
+)";
+  std::vector<BoundedArray> gradients = boundedGradient(kSorted, "sorted_scores x=4,3 f32");
+  ASSERT_EQ(gradients.size(), 1u);
+  for (size_t i = 0; i < 12; ++i)
+    EXPECT_EQ(std::isinf(gradients[0].bound[i]), i % 3 == 1) << "element " << i; // exp(k · 1e-9) are all near 1
+}
+
+/// Reading by such a place is open as well.
+TEST(Bound, UncertainPlacesLeaveWhatTheyReadOpen) {
+  constexpr std::string_view kTaken = R"(
+@tile_op
+@example("taken x=4 f32")
+def taken(x: Tensor[N : float]) -> Tensor[N]:
+    _y, p = sort(exp(where(iota((N,), 0) < 2, x * 0, x * 0 + cast(iota((N,), 0), x.dtype))), 0)
+    return take(cast(iota((N,), 0), x.dtype), p, 0)
+)";
+  std::vector<SourceFile> files{{"mine.tile", std::string(kTaken)}};
+  auto mine = OperatorLibrary::load(files).value();
+  Problem problem = parseProblem("taken x=4 f32", *mine).value();
+  std::vector<HostArray> inputs = makeInputs(problem);
+  auto result = evaluateBounded(forwardGraph(mine, problem.op, inputs, problem.attributes).value(), inputs).value()[0];
+  EXPECT_TRUE(std::isinf(result.bound[0]) && std::isinf(result.bound[1])); // exp(0) twice
+  EXPECT_EQ(result.bound[2], 0);
+  EXPECT_EQ(result.bound[3], 0);
+}
+
 TEST(Compare, NanAndInfinitiesAgreeOnlyWithThemselves) {
   double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   auto differs = [](double actual, double expected, double bound) {

@@ -84,6 +84,8 @@ StatusOr<std::string> whyNoDifferences(const Problem& stated, std::shared_ptr<co
   Problem problem = inF64(stated);
   const OperatorInfo* info = library->find(problem.op);
   if (info && !info->differentiable) return "it is declared without one";
+  TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
+  if (!anyDifferentiable(problem, signature)) return "no input is a float with a gradient";
   if (info && library->sourceOf(problem.op).find("stop_gradient") != std::string::npos)
     return "stop_gradient is in its definition";
   for (const auto& [name, value] : problem.attributes)
@@ -92,9 +94,12 @@ StatusOr<std::string> whyNoDifferences(const Problem& stated, std::shared_ptr<co
   int64_t elements = 0;
   for (const ProblemInput& input : problem.inputs)
     if (input.present && isFloat(input.type.dtype)) elements += input.type.shape.elements();
+  if (elements == 0) return "no input has an element";
   if (elements > kMostDifferences) return fmt::format("{} elements, at most {}", elements, kMostDifferences);
   OperationUnderTest reference = referenceOperation(library, Precision::Wide);
   TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, makeInputs(problem), problem.attributes));
+  if (std::ranges::none_of(results, [](const HostArray& r) { return isPresent(r) && isFloat(r.dtype()); }))
+    return "no result is a float";
   for (const HostArray& result : presentOnly(results))
     for (int64_t i = 0; isFloat(result.dtype()) && i < result.elements(); ++i)
       if (!std::isfinite(result.get(i)))

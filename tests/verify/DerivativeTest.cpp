@@ -66,6 +66,19 @@ TEST(Gradient, TiesAreCountedInFullPrecision) {
     }
 }
 
+/// Where nothing can be compared, that is said, and why.
+TEST(FiniteDifference, SaysWhyThereIsNothingToCompare) {
+  auto why = [](std::string_view line) {
+    return whyNoDifferences(parseProblem(line, *library()).value(), library()).value();
+  };
+  EXPECT_EQ(why("softmax x=4,9"), "");
+  EXPECT_EQ(why("remainder a=4:i8 b=4:i8"), "no input is a float with a gradient");
+  EXPECT_EQ(why("argmax x=4,9:i8 axis=1"), "no input is a float with a gradient");
+  EXPECT_EQ(why("argmax x=4,9 axis=1"), "no result is a float");
+  EXPECT_EQ(why("exp x=0"), "no input has an element");
+  EXPECT_EQ(why("normal x=3 seed= step= deviation="), "it is declared without one");
+}
+
 TEST(FiniteDifference, SeesAWrongGradient) {
   OperationUnderTest wrong = referenceOperation(library(), Precision::Wide);
   GradientFunction right = wrong.gradient;

@@ -213,6 +213,45 @@ TEST(Library, ClampsIntegersBetweenWholeBounds) {
   EXPECT_NE(refusal(DType::Bool, 1).find("cannot stand for an element of bool"), std::string::npos);
 }
 
+/// Attributes that no call can mean, on shapes that fit.
+TEST(Library, RefusesAbsurdAttributes) {
+  auto l = embedded();
+  const TensorType row = f32({5}), image = f32({2, 3, 9, 8}), kernel = f32({5, 3, 3, 3}), labels{DType::I64, {5}};
+  struct Case {
+    std::string op;
+    std::vector<TensorType> inputs;
+    Attributes attributes;
+    std::string says;
+  };
+  const int64_t none = 0, negative = -1, three = 3;
+  for (const Case& c : std::vector<Case>{
+           {"top_k", {row}, {{"k", negative}}, "k must be from 0 to the extent"},
+           {"top_k", {row}, {{"k", int64_t{6}}}, "k must be from 0 to the extent"},
+           {"one_hot", {labels}, {{"classes", negative}}, "classes must be at least 0"},
+           {"conv2d", {image, kernel}, {{"stride", none}}, "strides [0,0] and dilation [1,1] must be at least 1"},
+           {"conv2d", {image, kernel}, {{"dilation", none}}, "must be at least 1"},
+           {"conv2d", {image, kernel}, {{"groups", none}}, "must be groups times"},
+           {"max_pool2d", {image}, {{"size", none}}, "the size must be at least 1"},
+           {"max_pool2d", {image}, {{"size", three}, {"stride", none}}, "the stride must be at least 1"},
+           {"max_pool2d", {image}, {{"size", three}, {"padding", negative}}, "the padding must be at least 0"},
+           {"max_pool2d", {image}, {{"size", three}, {"padding", three}}, "padding must be smaller than the window"},
+           {"avg_pool2d", {image}, {{"size", negative}}, "the size must be at least 1"},
+           {"avg_pool2d", {image}, {{"size", three}, {"stride", negative}}, "the stride must be at least 1"},
+           {"avg_pool2d", {image}, {{"size", three}, {"padding", negative}}, "the padding must be at least 0"},
+           {"group_norm", {image}, {{"groups", none}}, "groups must divide the channels"},
+           {"rope", {f32({3, 4})}, {{"theta", 0.0}}, "theta must be above 0"},
+           {"attention", {f32({1, 9, 4}), f32({1, 9, 4}), f32({1, 9, 4})}, {{"window", negative}}, "window must be"},
+           {"cross_entropy", {f32({5, 7}), labels}, {{"label_smoothing", 1.5}}, "label_smoothing must be from 0 to 1"},
+           {"clip_scale", {f32({})}, {{"limit", -1.0}}, "limit must be at least 0"},
+           {"slice", {row}, {{"start", Shape{0}}, {"stop", Shape{5}}, {"step", Shape{0}}}, "step is 0"},
+           {"pad", {row}, {{"low", Shape{-1}}, {"high", Shape{0}}}, "expected 0 or more"},
+           {"broadcast_to", {f32({1})}, {{"shape", Shape{-3}}}, "negative extent"}}) {
+    Status refused = infer(*l, Symbol(c.op), c.inputs, c.attributes).status();
+    EXPECT_FALSE(refused.ok()) << c.op << ": " << c.says;
+    EXPECT_NE(message(refused).find(c.says), std::string_view::npos) << c.op << " says " << refused;
+  }
+}
+
 TEST(Library, EqualShapesBroadcastNothing) {
   auto l = embedded();
   EagerBuilder b(*l);

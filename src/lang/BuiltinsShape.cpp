@@ -195,8 +195,12 @@ StatusOr<Operand> length(Emitter&, Args a) {
 
 /// range(stop), range(start, stop), range(start, stop, step): the integers, for loops.
 StatusOr<Operand> range(Emitter&, Args a) {
-  int64_t start = a[1].isNone() ? 0 : *a[0].integer(), stop = a[1].isNone() ? *a[0].integer() : *a[1].integer();
-  int64_t step = a[2].isNone() ? 1 : *a[2].integer();
+  auto given = [&](size_t i, int64_t otherwise) {
+    const int64_t* number = a[i].integer();
+    return number ? *number : otherwise;
+  };
+  bool onlyStop = a[1].isNone();
+  int64_t start = onlyStop ? 0 : given(0, 0), stop = given(onlyStop ? 0 : 1, 0), step = given(2, 1);
   if (step == 0) return refused(DiagnosticId::ConstantArithmetic, "range: the step is 0; expected another number");
   Sequence q;
   for (int64_t i = start; step > 0 ? i < stop : i > stop;) {

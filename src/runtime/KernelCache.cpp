@@ -66,7 +66,8 @@ StatusOr<std::vector<const Kernel*>> KernelCache::get(std::span<const KernelRef>
     std::vector<std::jthread> helpers;
     try {
       for (size_t i = 1; i < std::min<size_t>(threads_, jobs.size()); ++i) helpers.emplace_back(work);
-    } catch (const std::system_error&) { // no more threads to be had: those there are do it
+    } catch (const std::system_error& e) {
+      logInfo("kernel cache: no more threads to be had ({}): compiling on {}", e.what(), helpers.size() + 1);
     }
     work();
   }

@@ -24,7 +24,7 @@ double termCount(const ErrorRuleCall& call) {
   }
   if (name == "convolution") {
     const Shape& w = call.inputs[1].value.shape();
-    return w[0] == 0 ? 0 : static_cast<double>(w.elements() / w[0]);
+    return w[0] == 0 ? 0 : static_cast<double>(w.elements()) / static_cast<double>(w[0]);
   }
   return elements / results;
 }

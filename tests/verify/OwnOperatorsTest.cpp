@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "square x=7,7", "square x=7,7 f16!", "square x=5,5 i32!", "gram x=5,3", "gram x=5,3 f16!",
                     "take_of_itself x=4,4:0..4 i64!", "convolution_with_itself x=3,3,4,4", "repeat_each x=5",
                     "repeat_each x=1", "repeat_heads k=2,3,5,4", "mean_of_linear x=2,5,8 w=6,8", "sum_of_pairs x=2,6,5",
-                    "crossed x=7,7 y=7,7", "prologue_and_epilogue z=4,3,3 w=3,3",
+                    "crossed x=7,7 y=7,7 f32!", "prologue_and_epilogue z=4,3,3 w=3,3",
                     "product_scaled_on_both_sides a=7,5 b=5,7 d=7", "equals_tenth a=5,5 b=5,5",
                     "just_above_the_middle x=4"));
 

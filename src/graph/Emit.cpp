@@ -52,7 +52,7 @@ Value Emit::constantLike(double value, Value like) {
   return broadcast(constant(value, t.dtype), t.shape, {});
 }
 
-Value Emit::zeros(const TensorType& t) { return broadcast(constant(0, t.dtype), t.shape, {}); }
+Value Emit::zeros(TensorType t) { return broadcast(constant(0, t.dtype), t.shape, {}); }
 
 Value Emit::broadcast(Value x, const Shape& shape, const Shape& axes) {
   if (!status_.ok()) return {};

@@ -15,8 +15,9 @@ public:
   explicit Emit(Graph& g, Symbol scope = {}) : graph_(g), scope_(scope) {}
 
   const Status& status() const { return status_; }
-  const TensorType& typeOf(Value v) const { return graph_.typeOf(v); }
-  const Shape& shapeOf(Value v) const { return graph_.typeOf(v).shape; }
+  // Copies: the graph grows with every value that is emitted.
+  TensorType typeOf(Value v) const { return graph_.typeOf(v); }
+  Shape shapeOf(Value v) const { return graph_.typeOf(v).shape; }
   DType dtypeOf(Value v) const { return graph_.typeOf(v).dtype; }
   Graph& graph() { return graph_; }
   Symbol scope() const { return scope_; }
@@ -39,7 +40,7 @@ public:
   Value constant(double value, DType);
   /// Broadcast to the type of `like`.
   Value constantLike(double value, Value like);
-  Value zeros(const TensorType&);
+  Value zeros(TensorType);
 
   Value broadcast(Value x, const Shape& shape, const Shape& axes);
   Value reduceSum(Value x, const Shape& axes, bool keepdim = false);

@@ -175,7 +175,7 @@ TEST(Library, DivisionOfIntegersRoundsDown) {
     for (int b = -128; b < 128; ++b) {
       double floor = b == 0 ? 0 : std::floor(static_cast<double>(a) / b); // exact: both are small
       int64_t at = (a + 128) * 256 + b + 128;
-      ASSERT_EQ(builder.array((*out)[0]).getInt(at), static_cast<int8_t>(floor)) << a << " // " << b;
+      ASSERT_EQ(builder.array((*out)[0]).getInt(at), static_cast<int8_t>(static_cast<int>(floor))) << a << " // " << b;
       ASSERT_EQ(builder.array((*out)[1]).getInt(at), b == 0 ? 0 : a - static_cast<int>(floor) * b) << a << " % " << b;
     }
 }

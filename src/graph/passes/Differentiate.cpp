@@ -35,7 +35,7 @@ public:
     for (Value v : wrt_) {
       auto it = finished_.find(v);
       Emit zero(g_, g_.node(v.node).scope);
-      results.push_back(it != finished_.end() ? it->second : zero.zeros(TensorType(g_.typeOf(v))));
+      results.push_back(it != finished_.end() ? it->second : zero.zeros(g_.typeOf(v)));
       TG_RETURN_IF_ERROR(zero.status());
     }
     return results;
@@ -123,7 +123,7 @@ private:
       return invalid("gradient: operator {} has a tile kernel but no @grad; write one beside it", where(n));
     Values dys; // residuals have none; an unused result gets zeros
     for (int r = 0; r < info->results; ++r)
-      dys.push_back(given[r].present() ? given[r] : e.zeros(TensorType(g_.typeOf(outputs[r]))));
+      dys.push_back(given[r].present() ? given[r] : e.zeros(g_.typeOf(outputs[r])));
     TG_RETURN_IF_ERROR(e.status());
     InliningBuilder builder(g_, n.scope);
     auto results = g_.library().instantiateGrad(n.op, n.inputs, outputs, dys, n.attrs, builder);

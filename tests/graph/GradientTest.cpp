@@ -210,6 +210,80 @@ TEST(Gradient, Operators) {
   op("cross_entropy", {f64({5, 4}), i64({5})});
 }
 
+/// The gradient by the first input of (the sum of squares of the gradient by it), against differences of that sum.
+void checkSecond(const Case& c) {
+  SCOPED_TRACE(c.op.text());
+  auto build = [&](bool second) {
+    Values wrt;
+    Value loss;
+    Graph g = lossGraph(c, wrt, loss);
+    Value first = valueOf(g.addGradient(loss, std::span(wrt.data(), 1)))[0];
+    Emit e(g);
+    Value squares = e.reduceSum(e.mul(first, first), countingShape(e.shapeOf(first).rank()));
+    TG_EXPECT_OK(e.status());
+    g.outputs().push_back(second ? valueOf(g.addGradient(squares, std::span(wrt.data(), 1)))[0] : squares);
+    return g;
+  };
+  Graph twice = build(true), once = build(false);
+  std::vector<HostArray> inputs;
+  for (size_t i = 0; i < twice.inputs().size(); ++i) {
+    TensorType t = twice.typeOf({twice.inputs()[i].node, 0});
+    if (isFloat(t.dtype)) t.dtype = DType::F64;
+    inputs.push_back(randomArray(t, 300 + static_cast<uint32_t>(i), 4));
+  }
+  HostArray gradient = valueOf(evaluate(twice, inputs, Precision::Wide)).outputs[0];
+  double largest = 0;
+  for (int64_t k = 0; k < inputs[0].elements(); ++k) {
+    const double h = 1e-5, x = inputs[0].get(k);
+    double f[2];
+    for (int side : {0, 1}) {
+      inputs[0] = inputs[0].clone();
+      inputs[0].set(k, side ? x + h : x - h);
+      f[side] = valueOf(evaluate(once, inputs, Precision::Wide)).outputs[0].get(0);
+    }
+    inputs[0].set(k, x);
+    double expected = (f[1] - f[0]) / (2 * h);
+    largest = std::max(largest, std::abs(expected));
+    EXPECT_NEAR(gradient.get(k), expected, 1e-6 * (std::abs(expected) + std::abs(f[0])) + 1e-8) << "element " << k;
+  }
+  EXPECT_GT(largest, 1e-4) << "says nothing";
+}
+
+/// Operators whose @grad reads residuals: a gradient by those has to be carried on, too.
+TEST(Gradient, SecondOfOperators) {
+  auto op = [](Symbol name, std::vector<TensorType> in, Attributes at = {}) {
+    checkSecond({name, std::move(in), std::move(at), -1, 1, true});
+  };
+  op("layer_norm", {f64({2, 5}), f64({5}), f64({5})});
+  op("rms_norm", {f64({2, 5}), f64({5})});
+  op("cross_entropy", {f64({4, 3}), i64({4})});
+  op("softmax", {f64({3, 4})});
+  op("gelu", {f64({7})});
+  TensorType heads{DType::F32, {1, 2, 3, 2}};
+  op("attention", {heads, heads, heads}, {{"causal", true}});
+}
+
+/// Indices whose own type does not hold the size of the axis are inside all the same.
+TEST(Gradient, ScattersByNarrowIndices) {
+  for (auto [index, size] : {std::pair{DType::U8, int64_t(256)}, {DType::I8, 128}, {DType::U16, 65536}}) {
+    SCOPED_TRACE(name(index));
+    for (bool elements : {false, true}) {
+      Graph g(library());
+      Value updates = g.addInput("u", f64({3})), places = g.addInput("i", {index, {3}});
+      Attributes at{{"axis", int64_t(0)}, {"size", size}};
+      Value in[] = {updates, places};
+      Value sums = valueOf(g.addPrimitive(elements ? "scatter_elements_add" : "scatter_add", in, at))[0];
+      Emit e(g);
+      Value loss = e.reduceSum(sums, Shape{0});
+      g.outputs().push_back(valueOf(g.addGradient(loss, std::span(&updates, 1)))[0]);
+      HostArray where({index, {3}});
+      for (int64_t i = 0; i < 3; ++i) where.setInt(i, i == 2 ? 127 : i);
+      std::vector<HostArray> data{randomArray(f64({3}), 1), where};
+      EXPECT_EQ(valueOf(evaluate(g, data)).outputs[0].toVector(), std::vector<double>(3, 1.0));
+    }
+  }
+}
+
 TEST(Gradient, WithoutDerivativeIsAnError) {
   Graph g(library());
   Value x = g.addInput("x", f64({3}));

@@ -24,7 +24,7 @@ void gatherElements(RuleCall& c) {
 /// Gathering gives NaN for an index outside, but an update that was skipped has gradient 0.
 Value whereInside(RuleCall& c, Value gathered, const Shape& indexAxes) {
   Emit& e = c.e;
-  Value index = c.in(1);
+  Value index = e.cast(c.in(1), DType::I64); // the size may not fit the index's own type
   Value size = e.constantLike(static_cast<double>(c.node.attrs.getInt(attr::size)), index);
   Value inside = e.logicalAnd(e.primitive(kLessEqual, {e.constantLike(0, index), index}), e.less(index, size));
   const Shape to = e.shapeOf(gathered);

@@ -121,7 +121,12 @@ private:
     const OperatorInfo* info = g_.library().find(n.op);
     if (!info || !info->hasGrad)
       return invalid("gradient: operator {} has a tile kernel but no @grad; write one beside it", where(n));
-    Values dys; // residuals have none; an unused result gets zeros
+    for (auto r = static_cast<size_t>(info->results); r < given.size(); ++r)
+      if (given[r].present())
+        return invalid("gradient: {} is differentiated through what it keeps for its own @grad; write its definition "
+                       "out where it is called",
+                       where(n));
+    Values dys; // an unused result gets zeros
     for (int r = 0; r < info->results; ++r)
       dys.push_back(given[r].present() ? given[r] : e.zeros(g_.typeOf(outputs[r])));
     TG_RETURN_IF_ERROR(e.status());
@@ -163,19 +168,19 @@ private:
   absl::flat_hash_map<Value, Value> finished_;
 };
 
-/// Nodes between the values asked for and a loss, for any gradient node: where operators without @grad must be inlined.
-std::vector<bool> onGradientPath(const Graph& g) {
-  int32_t n = static_cast<int32_t>(g.nodes().size());
-  std::vector<bool> marked(n, false), needed(n, false);
-  for (int32_t i = n - 1; i >= 0; --i) {
+/// For every node, by how many gradients at most, one of another, it is differentiated: where it is any, operators
+/// without @grad must be inlined; where it is several, those with residuals too.
+std::vector<int> gradientDepths(const Graph& g) {
+  std::vector<int> depth(g.nodes().size(), 0);
+  auto raise = [&](Value v, int to) {
+    if (v.present()) depth[v.node] = std::max(depth[v.node], to);
+  };
+  for (int32_t i = static_cast<int32_t>(g.nodes().size()) - 1; i >= 0; --i) {
     const Node& node = g.node(i);
-    if (node.kind == Node::Kind::Gradient) needed[node.inputs[0].node] = true;
-    if (!needed[i]) continue;
-    marked[i] = true;
-    for (Value v : node.inputs)
-      if (v.present()) needed[v.node] = true;
+    for (Value v : node.inputs) raise(v, depth[i]);
+    if (node.kind == Node::Kind::Gradient) raise(node.inputs[0], depth[i] + 1);
   }
-  return marked;
+  return depth;
 }
 
 /// The values that some gradient is taken by.
@@ -204,7 +209,7 @@ Status separate(Values& results, int32_t node, const absl::flat_hash_set<Value>&
 } // namespace
 
 StatusOr<Graph> differentiate(const Graph& g) {
-  std::vector<bool> onPath = onGradientPath(g);
+  std::vector<int> depth = gradientDepths(g);
   absl::flat_hash_set<Value> wrt = gradientValues(g);
   Rewrite r(g);
   for (int32_t i = 0; i < r.size(); ++i) {
@@ -213,8 +218,9 @@ StatusOr<Graph> differentiate(const Graph& g) {
       Values mapped = r.mapAll(n.inputs);
       TG_ASSIGN_OR_RETURN(Values results, Backward(r.to(), mapped[0], std::span(mapped).subspan(1)).run());
       r.replace(i, std::move(results));
-    } else if (n.kind == Node::Kind::Operator && onPath[i] && InliningBuilder::inlines(g.library(), n.op)) {
-      InliningBuilder builder(r.to(), n.scope);
+    } else if (n.kind == Node::Kind::Operator && depth[i] > 0 &&
+               InliningBuilder::inlines(g.library(), n.op, depth[i] > 1)) {
+      InliningBuilder builder(r.to(), n.scope, depth[i] > 1);
       auto before = static_cast<int32_t>(r.to().nodes().size());
       auto results = builder.call(n.op, r.mapAll(n.inputs), n.attrs);
       if (!results.ok()) return addContext(results.status(), where(n));

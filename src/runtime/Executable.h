@@ -24,6 +24,8 @@ public:
   /// Copies output `i` (row-major) to `destination`. Requires: run() was the last run of the session.
   virtual Status read(int i, void* destination) const = 0;
   virtual const TensorType& outputType(int i) const = 0;
+  /// Whether output `i` is read from the buffer of a state, which storing another value there would change.
+  virtual bool liesInState(int i, int32_t state) const { return false; }
   virtual const Plan* plan() const { return nullptr; }
   /// Best time of each step, see Session::stepSeconds.
   virtual StatusOr<std::vector<double>> stepSeconds(int repeats) {
@@ -42,6 +44,7 @@ public:
   Status run(const Recording&) override;
   Status read(int i, void* destination) const override;
   const TensorType& outputType(int i) const override { return plan_.outputs[i]; }
+  bool liesInState(int i, int32_t state) const override;
   const Plan* plan() const override { return &plan_; }
   StatusOr<std::vector<double>> stepSeconds(int repeats) override;
 

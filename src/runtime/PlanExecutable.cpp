@@ -194,6 +194,10 @@ Status PlanExecutable::runChecked() {
   return OkStatus();
 }
 
+bool PlanExecutable::liesInState(int i, int32_t state) const {
+  return resolve({BufferRef::Space::Output, i, 0}).buffer == context_.states[state].buffer.handle();
+}
+
 Status PlanExecutable::read(int i, void* destination) const {
   BufferRef ref{BufferRef::Space::Output, i, 0};
   // The buffer of a binding is known by its handle only, so find who owns it.

@@ -2,6 +2,7 @@
 // ends.
 #include "runtime/Recorder.h"
 
+#include "tensor/Element.h"
 #include <bit>
 #include <cassert>
 
@@ -62,7 +63,29 @@ Tensor Recorder::data(const HostArray& array) {
   return handle(append(operations_.input(InputKind::Data, operations_.typeId(array.type())), slot), 0);
 }
 
+namespace {
+
+/// Whether the type has such an element. Floats round, and any number is true or false.
+bool holds(DType d, double value) {
+  constexpr double kPastI64 = 0x1p63;
+  return !isInteger(d) || (roundedTo(d, value) == value && value < kPastI64);
+}
+
+} // namespace
+
+Tensor Recorder::number(double value, DType dtype) {
+  static const Symbol constant("constant"), valueName("value"), dtypeName("dtype");
+  if (!holds(dtype, value)) return poison(invalid("constant: {} has no element {}", name(dtype), value));
+  AttrValue attribute = value;
+  if (dtype == DType::Bool)
+    attribute = value != 0;
+  else if (isInteger(dtype))
+    attribute = static_cast<int64_t>(value);
+  return apply(NameSpace::Primitives, constant, {}, {{valueName, attribute}, {dtypeName, dtype}});
+}
+
 Tensor Recorder::scalar(double value, DType dtype) {
+  if (!holds(dtype, value)) return poison(invalid("scalar: {} has no element {}", name(dtype), value));
   operands_.clear();
   Recording& r = recording();
   int32_t slot = static_cast<int32_t>(r.scalars.size());
@@ -116,20 +139,14 @@ Tensor Recorder::apply(NameSpace space, Symbol op, std::span<const Tensor> input
 }
 
 Tensor Recorder::numberLike(const Tensor& t, double value) {
-  static const Symbol constant("constant"), valueName("value"), dtypeName("dtype");
-  static const Symbol broadcast("broadcast"), shapeName("shape"), axesName("axes");
+  static const Symbol constant("constant"), broadcast("broadcast"), shapeName("shape"), axesName("axes");
   if (!gather(constant, {&t, 1})) return handle(kPoisoned, 0);
   if (types_[0] == kAbsentType) return poison(invalid("constant: there is no tensor to take the type from"));
   TypeId wanted = types_[0];
   StateValue& known = numbers_[{std::bit_cast<uint64_t>(value), wanted}];
   if (known.number == number_) return handle(known.value.node, known.value.result);
   const TensorType& type = operations_.type(wanted);
-  AttrValue number = value;
-  if (type.dtype == DType::Bool)
-    number = value != 0;
-  else if (isInteger(type.dtype))
-    number = static_cast<int64_t>(value);
-  Tensor result = apply(NameSpace::Primitives, constant, {}, {{valueName, number}, {dtypeName, type.dtype}});
+  Tensor result = number(value, type.dtype);
   if (result.node_ >= 0 && type.shape.rank() > 0)
     result = apply(NameSpace::Primitives, broadcast, {&result, 1}, {{shapeName, type.shape}, {axesName, Shape{}}});
   if (result.node_ >= 0) known = {number_, rawValue(result)};

@@ -49,7 +49,9 @@ public:
   }
 
   Tensor data(const HostArray&);
+  /// Poisoned, as number() is, where the type is one of integers and has no such element.
   Tensor scalar(double value, DType);
+  Tensor number(double value, DType);
   Tensor apply(NameSpace, Symbol op, std::span<const Tensor> inputs, const Attributes&);
   /// `value` in every element of a tensor like `t`; the same number and type is recorded once.
   Tensor numberLike(const Tensor& t, double value);

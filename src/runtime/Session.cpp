@@ -59,8 +59,9 @@ struct Session::Impl {
   std::unique_ptr<Recorder> recorder;
   std::vector<std::string> stateNames;
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<CachedPlan>>> plans;
-  CachedPlan* last = nullptr; // whose outputs can be read
-  std::vector<Value> wanted;  // of the evaluation in progress, without repetitions; reused
+  CachedPlan* last = nullptr;               // whose outputs can be read
+  absl::flat_hash_map<int, HostArray> kept; // those of them that lay in a state which was stored since
+  std::vector<Value> wanted;                // of the evaluation in progress, without repetitions; reused
   absl::flat_hash_map<uint32_t, std::pair<uint64_t, int64_t>> streams; // by scope: recording, count
   size_t planCount = 0;
   uint64_t evaluations = 0;
@@ -73,6 +74,8 @@ struct Session::Impl {
   StatusOr<std::unique_ptr<Compiler>> compilerFor(const std::shared_ptr<const Backend>&);
   Status start(StatusOr<std::unique_ptr<Compiler>>);
   Status collectResults(std::span<const Tensor>);
+  Status keepResultsIn(int32_t state);
+  StatusOr<HostArray> result(int i) const;
   StatusOr<CachedPlan*> plan();
   void forgetOldestPlan();
   StatusOr<std::unique_ptr<Executable>> build(const Recording&);
@@ -183,15 +186,7 @@ Session::~Session() = default;
 Tensor Session::input(const HostArray& array) { return impl_->recorder->data(array); }
 Tensor Session::scalar(double value, DType dtype) { return impl_->recorder->scalar(value, dtype); }
 
-Tensor Session::constant(double value, DType dtype) {
-  static const Symbol op("constant"), valueName("value"), dtypeName("dtype");
-  AttrValue number = value;
-  if (dtype == DType::Bool)
-    number = value != 0;
-  else if (isInteger(dtype))
-    number = static_cast<int64_t>(value);
-  return impl_->recorder->apply(NameSpace::Primitives, op, {}, {{valueName, number}, {dtypeName, dtype}});
-}
+Tensor Session::constant(double value, DType dtype) { return impl_->recorder->number(value, dtype); }
 
 int32_t Session::Impl::addState(std::string name, const TensorType& type, const std::function<Status(Buffer&)>& write) {
   int32_t number = static_cast<int32_t>(context.states.size());
@@ -245,8 +240,26 @@ Status Session::storeState(int32_t state, const HostArray& array) {
     return invalid("{}: a value of type {} was given, the state is {}", s.name, toString(array.type()),
                    toString(s.type));
   if (!s.buffer) return failed("{}: there was no memory for this state", s.name);
+  TG_RETURN_IF_ERROR(impl_->keepResultsIn(state));
   HostArray values = array.contiguous();
   return s.buffer.write(0, values.data(), s.type.sizeBytes());
+}
+
+/// Results stay readable: those that are the content of this state are copied before it changes.
+Status Session::Impl::keepResultsIn(int32_t state) {
+  for (int i = 0; last && i < static_cast<int>(last->results.size()); ++i)
+    if (!kept.contains(i) && last->executable->liesInState(i, state)) {
+      TG_ASSIGN_OR_RETURN(HostArray array, result(i));
+      kept.emplace(i, std::move(array));
+    }
+  return OkStatus();
+}
+
+StatusOr<HostArray> Session::Impl::result(int i) const {
+  if (auto it = kept.find(i); it != kept.end()) return it->second;
+  HostArray array(last->executable->outputType(i));
+  TG_RETURN_IF_ERROR(last->executable->read(i, array.data()));
+  return array;
 }
 
 const std::string& Session::stateName(int32_t state) const { return impl_->stateNames[state]; }
@@ -382,6 +395,7 @@ Status Session::evaluate(std::span<const Tensor> results) {
   Impl& s = *impl_;
   auto run = [&]() -> Status {
     s.last = nullptr;
+    s.kept.clear();
     TG_RETURN_IF_ERROR(s.collectResults(results));
     TG_ASSIGN_OR_RETURN(CachedPlan * plan, s.plan());
     TG_RETURN_IF_ERROR(plan->executable->run(s.recorder->current()));
@@ -411,15 +425,14 @@ StatusOr<int> outputIndex(const Recorder& recorder, const CachedPlan* last, cons
 
 StatusOr<HostArray> Session::value(const Tensor& t) {
   TG_ASSIGN_OR_RETURN(int i, outputIndex(*impl_->recorder, impl_->last, t));
-  HostArray array(impl_->last->executable->outputType(i));
-  TG_RETURN_IF_ERROR(impl_->last->executable->read(i, array.data()));
-  return array;
+  return impl_->result(i);
 }
 
 StatusOr<double> Session::scalarValue(const Tensor& t) {
   TG_ASSIGN_OR_RETURN(int i, outputIndex(*impl_->recorder, impl_->last, t));
   const TensorType& type = impl_->last->executable->outputType(i);
   if (type.shape.elements() != 1) return invalid("value: {} is not a single number", toString(type));
+  if (auto it = impl_->kept.find(i); it != impl_->kept.end()) return it->second.get(0);
   uint64_t bits = 0;
   TG_RETURN_IF_ERROR(impl_->last->executable->read(i, &bits));
   return withElement(type.dtype, [&](auto element) {
@@ -436,6 +449,7 @@ StatusOr<Graph> Session::recordedGraph(std::span<const Tensor> results) {
     return impl_->recorder->graph(impl_->recorder->current(), impl_->wanted, impl_->stateNames, inputNodes);
   }();
   impl_->last = nullptr;
+  impl_->kept.clear();
   ++impl_->evaluations;
   impl_->recorder->next();
   return graph;

@@ -46,8 +46,9 @@ public:
   /// until then.
   Tensor input(const HostArray&);
   /// A host scalar that may differ at every step (learning rate, step); never part of a plan's key.
+  /// An integer type must hold it.
   Tensor scalar(double value, DType = DType::F32);
-  /// An attribute-like constant, part of the plan's key.
+  /// An attribute-like constant, part of the plan's key. An integer type must hold it.
   Tensor constant(double value, DType = DType::F32);
 
   /// State: a persistent buffer, initialised from `initial`; where there is no memory for it, evaluate() says so.
@@ -81,7 +82,7 @@ public:
   const SessionStats& stats() const;
   const Plan* lastPlan() const;
   /// Runs the last plan `repeats` times with the inputs it has, each step alone, and gives the best time of each step
-  /// in seconds. For profiles: states advance. Fails: the last evaluation ran on the host.
+  /// in seconds. For profiles: states advance, and so do the results. Fails: the last evaluation ran on the host.
   StatusOr<std::vector<double>> stepSeconds(int repeats);
   /// "kernels: compiled 41, from cache 0, reference 0", counted since the session began
   std::string kernelLine() const;

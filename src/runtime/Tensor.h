@@ -60,7 +60,8 @@ Tensor operator+(const Tensor&, const Tensor&);
 Tensor operator-(const Tensor&, const Tensor&);
 Tensor operator*(const Tensor&, const Tensor&);
 Tensor operator/(const Tensor&, const Tensor&);
-// The number is rounded to the tensor's type and is part of the plan's key; Session::scalar is for what changes.
+// The number is rounded to the tensor's type, which must hold it if it is one of integers, and is part of the plan's key;
+// Session::scalar is for what changes.
 Tensor operator*(const Tensor&, double);
 Tensor operator+(const Tensor&, double);
 Tensor matmul(const Tensor&, const Tensor&);

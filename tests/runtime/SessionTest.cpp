@@ -4,6 +4,8 @@
 #include "TestCompiler.h"
 #include "base/Log.h"
 
+#include <cmath>
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +56,43 @@ TEST_P(Sessions, computesWhatIsAskedFor) {
   ASSERT_TRUE(s.ok()) << s;
   EXPECT_THAT(valueOf(sum), ElementsAre(11, 12, 13));
   EXPECT_THAT(valueOf(half), ElementsAre(5.5, 6, 6.5));
+}
+
+TEST_P(Sessions, resultsThatLieInAStateOutliveWhatIsStoredThere) {
+  int32_t w = session->addState("w", vector({1, 2, 3})), one = session->addState("one", vector({5}));
+  Tensor old = session->read(w), number = session->read(one);
+  ASSERT_TRUE(evaluate({old, number}).ok());
+  for (float value : {8.0f, 9.0f}) {
+    ASSERT_TRUE(session->storeState(w, vector({value, value, value})).ok());
+    ASSERT_TRUE(session->storeState(one, vector({value})).ok());
+    EXPECT_THAT(valueOf(old), ElementsAre(1, 2, 3));
+    EXPECT_EQ(session->scalarValue(number).value(), 5);
+  }
+  Tensor now = session->read(w);
+  ASSERT_TRUE(evaluate({now}).ok());
+  EXPECT_THAT(valueOf(now), ElementsAre(9, 9, 9));
+}
+
+/// A number that an integer type does not have is an error, not another number.
+TEST_P(Sessions, numbersThatATypeDoesNotHoldAreRefused) {
+  auto refused = [&](auto&& record) {
+    Tensor t = record();
+    Status s = evaluate({t});
+    EXPECT_THAT(std::string(message(s)), HasSubstr("has no element")) << s;
+  };
+  refused([&] { return session->constant(300, DType::U8); });
+  refused([&] { return session->constant(-1, DType::U16); });
+  refused([&] { return session->constant(0.5, DType::I32); });
+  refused([&] { return session->constant(NAN, DType::I64); });
+  refused([&] { return session->constant(0x1p63, DType::I64); });
+  refused([&] { return session->scalar(-1, DType::U8); });
+  refused([&] { return session->input(HostArray::fromValues(DType::I32, {2}, std::vector<double>{4, 5})) * 0.5; });
+  Tensor largest = session->constant(255, DType::U8), lowest = session->constant(-0x1p63, DType::I64),
+         truth = session->constant(2, DType::Bool), rounded = session->constant(0.1, DType::F32);
+  ASSERT_TRUE(evaluate({largest, lowest, truth, rounded}).ok());
+  EXPECT_EQ(session->value(largest)->getInt(0), 255);
+  EXPECT_EQ(session->value(lowest)->getInt(0), INT64_MIN);
+  EXPECT_EQ(session->value(truth)->getInt(0), 1);
 }
 
 TEST_P(Sessions, aTensorOfAnotherSessionHasNoValueHere) {

@@ -21,7 +21,7 @@ StatusOr<std::vector<double>> ErrorRuleCall::apply(std::span<const HostArray> ar
 
 double roundedBound(double value, double bound, DType d, double ulps) {
   if (!isFloat(d)) return bound;
-  if (!std::isfinite(value)) return bound; // stays NaN or infinite under any finite error
+  if (!std::isfinite(value)) return bound; // no rounding
   double magnitude = std::fabs(value) + bound;
   if (!(magnitude <= largestFinite(d))) return kUndecided; // may be infinite in the type, or the bound is not finite
   // In f64 every number is representable, but the reference rounded too: only short numbers are taken as exact there.
@@ -32,6 +32,20 @@ double roundedBound(double value, double bound, DType d, double ulps) {
   return result;
 }
 
+namespace {
+
+/// Infinities and NaN stay what they are under any finite error.
+void dropBoundsOfNonFinite(ErrorRuleCall& call) {
+  for (size_t r = 0; r < call.bounds.size(); ++r) {
+    if (!isFloat(call.results[r].dtype)) continue;
+    std::vector<double> values = call.outputs[r].toVector();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!std::isfinite(values[i]) && call.bounds[r][i] < kUndecided) call.bounds[r][i] = 0;
+  }
+}
+
+} // namespace
+
 Status applyErrorRule(ErrorRuleCall& call) {
   call.bounds.clear();
   for (const TensorType& t : call.results) call.bounds.emplace_back(static_cast<size_t>(t.shape.elements()), 0.0);
@@ -41,6 +55,7 @@ Status applyErrorRule(ErrorRuleCall& call) {
     for (auto& bounds : call.bounds)
       for (double& e : bounds)
         if (std::isnan(e)) e = kUndecided;
+    dropBoundsOfNonFinite(call);
     return OkStatus();
   }
   if (!call.inputsExact())

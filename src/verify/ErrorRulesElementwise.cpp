@@ -15,13 +15,19 @@ struct Element {
 /// Error of the inputs seen in the result, before its own rounding.
 using Propagate = double (*)(const Element&);
 
+/// Whether a function takes its value there exactly, if what the inputs' errors do to it is nothing.
+using ExactAt = bool (*)(const Element&);
+
 struct ElementRule {
   std::string_view primitive;
   Propagate propagate;
   bool rounds = true; // false: the result is one of the inputs, or a truth value
+  ExactAt exactAt = nullptr;
 };
 
 double uncertainIf(bool uncertain) { return uncertain ? 1.0 : 0.0; }
+bool exactInputs(const Element& t) { return t.e[0] == 0 && t.e[1] == 0 && t.e[2] == 0; }
+bool apartFrom(double point, double x, double e) { return std::fabs(x - point) > e; }
 
 /// Comparisons turn over when the operands' intervals meet.
 double comparison(const Element& t) {
@@ -32,10 +38,16 @@ double comparison(const Element& t) {
 double firstBound(const Element& t) { return t.e[0]; }
 double largestBound(const Element& t) { return std::max(t.e[0], t.e[1]); }
 double sumOfBounds(const Element& t) { return t.e[0] + t.e[1]; }
-double product(const Element& t) { return std::fabs(t.x[0]) * t.e[1] + std::fabs(t.x[1]) * t.e[0] + t.e[0] * t.e[1]; }
+double product(const Element& t) {
+  if (exactInputs(t)) return 0;
+  if (std::isinf(t.x[0]) || std::isinf(t.x[1])) // infinite, unless the other factor may be zero
+    return apartFrom(0, t.x[0], t.e[0]) && apartFrom(0, t.x[1], t.e[1]) ? 0 : kUndecided;
+  return std::fabs(t.x[0]) * t.e[1] + std::fabs(t.x[1]) * t.e[0] + t.e[0] * t.e[1];
+}
 double quotient(const Element& t) {
-  if (t.e[0] == 0 && t.e[1] == 0) return 0;
+  if (exactInputs(t)) return 0;
   double divisor = std::fabs(t.x[1]) - t.e[1];
+  if (std::isinf(t.x[0]) && t.e[0] == 0) return divisor > 0 ? 0 : kUndecided;
   return divisor > 0 ? (t.e[0] + std::fabs(t.y) * t.e[1]) / divisor : kUndecided;
 }
 double exponential(const Element& t) { return t.e[0] == 0 ? 0 : t.y * std::expm1(t.e[0]); }
@@ -59,14 +71,20 @@ double step(const Element& t) {
 }
 double signChange(const Element& t) { return t.e[0] > 0 && !(std::fabs(t.x[0]) > t.e[0]) ? 2.0 : 0.0; }
 double remainderError(const Element& t) {
-  if (t.e[0] == 0 && t.e[1] == 0) return 0;
+  if (exactInputs(t)) return 0;
+  if (std::isinf(t.x[1]) && t.e[1] == 0) // the dividend or the divisor, by the dividend's sign
+    return apartFrom(0, t.x[0], t.e[0]) ? t.e[0] : kUndecided;
   double turns = t.x[0] / t.x[1], e = quotient({{t.x[0], t.x[1]}, {t.e[0], t.e[1]}, turns});
   bool crosses = !(std::floor(turns - e) == std::floor(turns + e));
   return t.e[0] + (std::fabs(std::floor(turns)) + 1) * t.e[1] + (crosses ? std::fabs(t.x[1]) : 0);
 }
 /// exp(y·log x) for positive x; for others only an exact base or a whole exponent is followed.
 double power(const Element& t) {
-  if (t.e[0] == 0 && t.e[1] == 0) return 0;
+  if (exactInputs(t)) return 0;
+  if (t.x[1] == 0 && t.e[1] == 0) return 0; // 1, whatever the base
+  if (std::isinf(t.x[1]) && t.e[1] == 0) return apartFrom(1, std::fabs(t.x[0]), t.e[0]) ? 0 : kUndecided; // 0 or inf
+  bool isEnd = t.e[0] == 0 && (t.x[0] == 0 || t.x[0] == std::numeric_limits<double>::infinity());
+  if (isEnd && apartFrom(0, t.x[1], t.e[1]) && (t.x[0] != 0 || t.x[1] > 0)) return 0; // 0 or inf too
   if (t.x[0] > t.e[0]) {
     double logError = -std::log1p(-t.e[0] / t.x[0]);
     double e = std::fabs(t.x[1]) * logError + std::fabs(std::log(t.x[0])) * t.e[1] + logError * t.e[1];
@@ -84,27 +102,35 @@ double chosen(const Element& t) {
 }
 double nanness(const Element& t) { return uncertainIf(!(t.e[0] < kUndecided)); }
 
+// Points where a function is exact (spec/numerics.md).
+bool atInfinity(const Element& t) { return std::isinf(t.x[0]); }
+bool atZeroOrInfinity(const Element& t) { return t.x[0] == 0 || std::isinf(t.x[0]); }
+bool atOne(const Element& t) { return t.x[0] == 1; }
+bool atEndOfPower(const Element& t) {
+  return t.x[0] == 0 || t.x[0] == 1 || t.x[1] == 0 || std::isinf(t.x[0]) || std::isinf(t.x[1]);
+}
+
 constexpr ElementRule kRules[] = {
     {"neg", firstBound, false},
     {"abs", firstBound, false},
     {"stop_gradient", firstBound, false},
     {"sign", signChange, false},
     {"floor", step},
-    {"exp", exponential},
-    {"log", logarithm},
-    {"sin", sine},
+    {"exp", exponential, true, atInfinity},
+    {"log", logarithm, true, atOne},
+    {"sin", sine, true, atZeroOrInfinity},
     {"cos", sine},
-    {"tanh", firstBound},
-    {"erf", errorFunction},
+    {"tanh", firstBound, true, atZeroOrInfinity},
+    {"erf", errorFunction, true, atZeroOrInfinity},
     {"sqrt", squareRoot},
-    {"rsqrt", reciprocalRoot},
+    {"rsqrt", reciprocalRoot, true, atInfinity},
     {"logical_not", firstBound, false},
     {"is_nan", nanness, false},
     {"add", sumOfBounds},
     {"sub", sumOfBounds},
     {"mul", product},
     {"div", quotient},
-    {"pow", power},
+    {"pow", power, true, atEndOfPower},
     {"maximum", largestBound, false},
     {"minimum", largestBound, false},
     {"remainder", remainderError},
@@ -144,7 +170,8 @@ StatusOr<bool> elementwiseErrorRule(ErrorRuleCall& call) {
     if (rule->rounds && std::isnan(t.y) && fromNan) continue; // NaN for certain
     double e = toWhole ? castToWhole(t.x[0], t.e[0]) : rule->propagate(t);
     if (std::isnan(e)) e = kUndecided;
-    call.bounds[0][i] = rule->rounds ? roundedBound(y[i], e, d, ulps) : e;
+    bool exact = e == 0 && rule->exactAt && rule->exactAt(t);
+    call.bounds[0][i] = rule->rounds ? roundedBound(y[i], e, d, exact ? 0 : ulps) : e;
   }
   return true;
 }

@@ -96,6 +96,56 @@ TEST(Bound, ExactOperationsHaveNone) {
   for (double e : bounds("exp x=9")) EXPECT_GT(e, 0);
 }
 
+/// The bounds of what a body makes of x, u in [1, 2) known to rounding, and an infinity.
+std::vector<double> boundsOf(std::string_view expression) {
+  std::vector<SourceFile> files{{"mine.tile", fmt::format(R"(
+@tile_op
+def limit(x: Tensor[N : float]) -> Tensor[N]:
+    _u = 1 / (1 / x)
+    _infinity = where(x > 0, inf, x)
+    return {}
+)",
+                                                          expression)}};
+  auto mine = OperatorLibrary::load(files);
+  EXPECT_TRUE(mine.ok()) << message(mine.status());
+  if (!mine.ok()) return {};
+  Problem p = parseProblem("limit x=9:1..2 f32", **mine).value();
+  auto inputs = makeInputs(p);
+  Graph g = forwardGraph(*mine, p.op, inputs, p.attributes).value();
+  return evaluateBounded(g, inputs).value()[0].bound;
+}
+
+/// Functions take their limits exactly, and no finite error moves an infinity.
+TEST(Bound, LimitsHaveNone) {
+  for (const char* exact : {"exp(-_infinity)",
+                            "exp(_u - _infinity)",
+                            "tanh(_infinity)",
+                            "tanh(-_u * _infinity)",
+                            "erf(_u + _infinity)",
+                            "rsqrt(_u * _infinity)",
+                            "log(x / x)",
+                            "tanh(0 * x)",
+                            "sin(0 * x)",
+                            "erf(0 * x)",
+                            "_u / _infinity",
+                            "_u * _infinity",
+                            "_infinity / _u",
+                            "maximum(_u, _infinity)",
+                            "x ** -_infinity",
+                            "_infinity ** -_u",
+                            "(3 + _u) ** -_infinity",
+                            "(0 * x) ** _u",
+                            "_u ** (0 * x)",
+                            "where(_u - _infinity == -_infinity, x, _u)",
+                            "where(_u < _infinity, x, _u)"})
+    for (double e : boundsOf(exact)) EXPECT_EQ(e, 0) << exact;
+  for (const char* rounded : {"exp(0 * x)", "_u", "cos(0 * x)", "_u % _infinity"})
+    for (double e : boundsOf(rounded)) EXPECT_TRUE(e > 0 && e < 1e-5) << rounded << ": " << e;
+  for (const char* open : {"(_u - x) * _infinity", "_infinity / (_u - x)", "(_u / x) ** _infinity",
+                           "_infinity ** (_u - x)", "(_u - x) % _infinity"})
+    for (double e : boundsOf(open)) EXPECT_TRUE(std::isinf(e)) << open << ": " << e;
+}
+
 /// A comparison that rounding may turn over leaves what it chooses between open.
 TEST(Bound, UndecidedComparisonsAreNotGuessed) {
   Graph g(library());

@@ -150,6 +150,25 @@ def equals_tenth(a: Tensor[M, K : float], b: Tensor[K, N : float]) -> Tensor[M, 
 
 
 @tile_op
+def functions_at_limits(x: Tensor[N : float]) -> tuple[Tensor[N], Tensor[N], Tensor[N], Tensor[N], Tensor[N]]:
+    limit = where(x < 1, full((N,), inf, x.dtype), -inf)
+    return exp(-abs(limit)), tanh(limit), erf(limit), rsqrt(abs(limit)), log(x / x)
+
+
+@tile_op
+def functions_at_zeros(x: Tensor[N : float]) -> tuple[Tensor[N], Tensor[N], Tensor[N]]:
+    zero = floor(x * 0.25)
+    return sin(zero), tanh(zero), erf(zero)
+
+
+@tile_op
+def powers_at_limits(x: Tensor[N : float]) -> tuple[Tensor[N], Tensor[N], Tensor[N], Tensor[N], Tensor[N]]:
+    limit = where(x < 1, full((N,), inf, x.dtype), -inf)
+    zero = floor(x * 0.25)
+    return x**limit, limit**x, zero**x, x**zero, (x / x) ** x
+
+
+@tile_op
 def just_above_the_middle(x: Tensor[N : float]) -> Tensor[N]:
     return x * 0 + 1.0039062500009095
 )";
@@ -176,7 +195,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "repeat_each x=1", "repeat_heads k=2,3,5,4", "mean_of_linear x=2,5,8 w=6,8", "sum_of_pairs x=2,6,5",
                     "crossed x=7,7 y=7,7 f32!", "prologue_and_epilogue z=4,3,3 w=3,3",
                     "product_scaled_on_both_sides a=7,5 b=5,7 d=7", "equals_tenth a=5,5 b=5,5",
-                    "just_above_the_middle x=4"));
+                    "just_above_the_middle x=4", "functions_at_limits x=35:0.5..3",
+                    "functions_at_limits x=35:0.5..3 f16!", "functions_at_limits x=35:0.5..3 f64!",
+                    "functions_at_zeros x=35:0.5..3", "functions_at_zeros x=35:0.5..3 f16!",
+                    "functions_at_zeros x=35:0.5..3 f64!", "powers_at_limits x=35:0.5..3",
+                    "powers_at_limits x=35:0.5..3 f16!", "powers_at_limits x=35:0.5..3 f64!"));
 
 /// An operator of random statements over square matrices and vectors: everything fits everything.
 class RandomOperator {

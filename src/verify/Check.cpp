@@ -71,11 +71,19 @@ namespace {
 /// Larger problems are compared along random directions, two evaluations each, by the reference evaluator.
 constexpr int64_t kMostDifferences = 1 << 18;
 
+/// The values of a problem without rounding: its arrays are f64. The graph keeps the types that were stated, which
+/// headers may ask for.
 Problem inF64(const Problem& stated) {
   Problem problem = stated;
   for (ProblemInput& input : problem.inputs)
     if (isFloat(input.type.dtype)) input.type.dtype = DType::F64;
   return problem;
+}
+
+OperationUnderTest wideReference(std::shared_ptr<const OperatorLibrary> library, const Problem& stated) {
+  std::vector<DType> types;
+  for (const ProblemInput& input : stated.inputs) types.push_back(input.type.dtype);
+  return referenceOperation(std::move(library), Precision::Wide, std::move(types));
 }
 
 } // namespace
@@ -96,7 +104,7 @@ StatusOr<std::string> whyNoDifferences(const Problem& stated, std::shared_ptr<co
     if (input.present && isFloat(input.type.dtype)) elements += input.type.shape.elements();
   if (elements == 0) return "no input has an element";
   if (elements > kMostDifferences) return fmt::format("{} elements, at most {}", elements, kMostDifferences);
-  OperationUnderTest reference = referenceOperation(library, Precision::Wide);
+  OperationUnderTest reference = wideReference(library, stated);
   TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, makeInputs(problem), problem.attributes));
   if (std::ranges::none_of(results, [](const HostArray& r) { return isPresent(r) && isFloat(r.dtype()); }))
     return "no result is a float";
@@ -112,14 +120,14 @@ Status checkDerivative(const Problem& stated, std::shared_ptr<const OperatorLibr
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(problem.op, *library));
   if (!anyDifferentiable(problem, signature)) return OkStatus();
   std::vector<HostArray> inputs = makeInputs(problem);
-  OperationUnderTest reference = referenceOperation(library, Precision::Wide);
+  OperationUnderTest reference = wideReference(library, stated);
   TG_ASSIGN_OR_RETURN(auto results, reference.forward(problem.op, inputs, problem.attributes));
   TG_ASSIGN_OR_RETURN(auto upstream, makeUpstream(results, problem.seed));
   if (presentOnly(upstream).empty()) return OkStatus();
   FiniteDifferenceOptions options;
   for (const ProblemInput& input : problem.inputs) options.names.push_back(input.name);
   Status status = checkGradient(reference, problem.op, inputs, problem.attributes, upstream, options);
-  return status.ok() ? status : addContext(status, toString(problem));
+  return status.ok() ? status : addContext(status, toString(stated));
 }
 
 } // namespace tegula

@@ -16,12 +16,21 @@ TensorType statedType(const HostArray& a, Precision precision) {
   return {narrow ? DType::F32 : a.dtype(), a.shape()};
 }
 
+/// Weights of a result. Wide, the arrays are f64 whatever the result states.
+TensorType upstreamType(const HostArray& a, DType result, Precision precision) {
+  return {precision == Precision::Wide ? result : a.dtype(), a.shape()};
+}
+
 StatusOr<Call> addCall(Graph& g, Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
-                       const CallSignature& signature, Precision precision) {
+                       const CallSignature& signature, Precision precision, std::span<const DType> stated) {
   Call call;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    call.inputs.push_back(
-        isPresent(inputs[i]) ? g.addInput(Symbol(fmt::format("in{}", i)), statedType(inputs[i], precision)) : Value{});
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    call.inputs.emplace_back();
+    if (!isPresent(inputs[i])) continue;
+    TensorType type = statedType(inputs[i], precision);
+    if (!stated.empty()) type.dtype = stated[i];
+    call.inputs.back() = g.addInput(Symbol(fmt::format("in{}", i)), type);
+  }
   if (signature.isPrimitive) {
     TG_ASSIGN_OR_RETURN(call.results, g.addPrimitive(op, call.inputs, attributes));
   } else {
@@ -54,24 +63,27 @@ std::vector<HostArray> presentOnly(std::span<const HostArray> first, std::span<c
 }
 
 StatusOr<Graph> forwardGraph(std::shared_ptr<const OperatorLibrary> library, Symbol op,
-                             std::span<const HostArray> inputs, const Attributes& attributes, Precision precision) {
+                             std::span<const HostArray> inputs, const Attributes& attributes, Precision precision,
+                             std::span<const DType> stated) {
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(op, *library));
   Graph g(std::move(library));
-  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision));
+  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision, stated));
   g.outputs().assign(call.results.begin(), call.results.end());
   return g;
 }
 
 StatusOr<Graph> gradientGraph(std::shared_ptr<const OperatorLibrary> library, Symbol op,
                               std::span<const HostArray> inputs, const Attributes& attributes,
-                              std::span<const HostArray> upstream, std::vector<size_t>& wrt, Precision precision) {
+                              std::span<const HostArray> upstream, std::vector<size_t>& wrt, Precision precision,
+                              std::span<const DType> stated) {
   TG_ASSIGN_OR_RETURN(CallSignature signature, signatureOf(op, *library));
   Graph g(std::move(library));
-  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision));
+  TG_ASSIGN_OR_RETURN(Call call, addCall(g, op, inputs, attributes, signature, precision, stated));
   Values seeds;
   for (size_t r = 0; r < upstream.size(); ++r)
     seeds.push_back(isPresent(upstream[r])
-                        ? g.addInput(Symbol(fmt::format("upstream{}", r)), statedType(upstream[r], precision))
+                        ? g.addInput(Symbol(fmt::format("upstream{}", r)),
+                                     upstreamType(upstream[r], g.typeOf(call.results[r]).dtype, precision))
                         : Value{});
   Emit emit(g);
   Value loss;
@@ -98,18 +110,20 @@ StatusOr<Graph> gradientGraph(std::shared_ptr<const OperatorLibrary> library, Sy
   return g;
 }
 
-OperationUnderTest referenceOperation(std::shared_ptr<const OperatorLibrary> library, Precision precision) {
+OperationUnderTest referenceOperation(std::shared_ptr<const OperatorLibrary> library, Precision precision,
+                                      std::vector<DType> stated) {
   OperationUnderTest reference;
-  reference.forward = [library, precision](Symbol op, std::span<const HostArray> inputs,
-                                           const Attributes& attributes) -> StatusOr<std::vector<HostArray>> {
-    TG_ASSIGN_OR_RETURN(Graph g, forwardGraph(library, op, inputs, attributes, precision));
+  reference.forward = [library, precision, stated](Symbol op, std::span<const HostArray> inputs,
+                                                   const Attributes& attributes) -> StatusOr<std::vector<HostArray>> {
+    TG_ASSIGN_OR_RETURN(Graph g, forwardGraph(library, op, inputs, attributes, precision, stated));
     TG_ASSIGN_OR_RETURN(EvaluationResult result, evaluate(g, presentOnly(inputs), precision));
     return std::move(result.outputs);
   };
-  reference.gradient = [library, precision](Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
-                                            std::span<const HostArray> upstream) -> StatusOr<std::vector<HostArray>> {
+  reference.gradient = [library, precision,
+                        stated](Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
+                                std::span<const HostArray> upstream) -> StatusOr<std::vector<HostArray>> {
     std::vector<size_t> wrt;
-    TG_ASSIGN_OR_RETURN(Graph g, gradientGraph(library, op, inputs, attributes, upstream, wrt, precision));
+    TG_ASSIGN_OR_RETURN(Graph g, gradientGraph(library, op, inputs, attributes, upstream, wrt, precision, stated));
     TG_ASSIGN_OR_RETURN(EvaluationResult result, evaluate(g, presentOnly(inputs, upstream), precision));
     std::vector<HostArray> gradients(inputs.size());
     for (size_t k = 0; k < wrt.size(); ++k) gradients[wrt[k]] = result.outputs[k];

@@ -22,19 +22,20 @@ struct OperationUnderTest {
   GradientFunction gradient; // may be empty
 };
 
-/// The graph's walk by the reference evaluator. Wide evaluation states f32 for f64 arrays: it is the f32 graph, with
-/// its casts and residuals, whose meaning is wanted without rounding.
-OperationUnderTest referenceOperation(std::shared_ptr<const OperatorLibrary>, Precision);
+/// The graph's walk by the reference evaluator. Wide evaluation takes f64 arrays for inputs of any `stated` float type:
+/// it is that graph, with its casts and residuals, whose meaning is wanted without rounding.
+OperationUnderTest referenceOperation(std::shared_ptr<const OperatorLibrary>, Precision,
+                                      std::vector<DType> stated = {});
 
-/// The call as a graph: its inputs are the present inputs in order, outputs the results. With Precision::Wide, f64
-/// arrays are inputs of stated type f32.
+/// The call as a graph: its inputs are the present inputs in order, outputs the results. `stated` holds the type of
+/// each input, present or not; empty: what the arrays are, and with Precision::Wide f32 for f64 arrays.
 StatusOr<Graph> forwardGraph(std::shared_ptr<const OperatorLibrary>, Symbol op, std::span<const HostArray> inputs,
-                             const Attributes&, Precision = Precision::AsStated);
+                             const Attributes&, Precision = Precision::AsStated, std::span<const DType> stated = {});
 /// The gradient as a graph: its inputs are the present inputs, then the present upstream arrays; outputs the gradients
 /// of the differentiable present inputs (`wrt` receives which inputs those are).
 StatusOr<Graph> gradientGraph(std::shared_ptr<const OperatorLibrary>, Symbol op, std::span<const HostArray> inputs,
                               const Attributes&, std::span<const HostArray> upstream, std::vector<size_t>& wrt,
-                              Precision = Precision::AsStated);
+                              Precision = Precision::AsStated, std::span<const DType> stated = {});
 
 /// Whether the array stands for an input that is there.
 inline bool isPresent(const HostArray& a) { return a.data() != nullptr; }

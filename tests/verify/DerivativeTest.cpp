@@ -66,6 +66,42 @@ TEST(Gradient, TiesAreCountedInFullPrecision) {
     }
 }
 
+/// Types that headers state, alone and beside ones that they leave open, are those of the graph without rounding too.
+TEST(FiniteDifference, KeepsTheTypesThatHeadersState) {
+  std::vector<SourceFile> files{{"mine.tile", R"(
+@tile_op
+def in_f64(x: Tensor[N : f64], y: Tensor[N : f64]) -> Tensor[N : f64]:
+    return tanh(x) * y
+
+
+@tile_op
+def in_bf16(x: Tensor[N : bf16], y: Tensor[N : bf16]) -> Tensor[N : bf16]:
+    return tanh(x) * y
+
+
+@tile_op
+def in_f16(x: Tensor[N : f16], y: Tensor[N : f16]) -> Tensor[N : f16]:
+    return tanh(x) * y
+
+
+@tile_op
+def in_two(x: Tensor[N : f64], y: Tensor[N : float]) -> tuple[Tensor[N : f64], Tensor[N]]:
+    return tanh(x) * cast(y, f64), exp(y)
+)"}};
+  auto mine = OperatorLibrary::load(files);
+  ASSERT_TRUE(mine.ok()) << message(mine.status());
+  for (const char* line : {"in_f64 x=5 y=5", "in_f64 x=5 y=5 f64", "in_bf16 x=5 y=5", "in_f16 x=5 y=5",
+                           "in_two x=5 y=5", "in_two x=5 y=5 bf16", "in_two x=5 y=5 f64"}) {
+    auto problem = parseProblem(line, **mine);
+    ASSERT_TRUE(problem.ok()) << message(problem.status());
+    auto why = whyNoDifferences(*problem, *mine);
+    EXPECT_TRUE(why.ok()) << message(why.status());
+    if (why.ok()) EXPECT_EQ(*why, "") << line;
+    Status status = checkDerivative(*problem, *mine);
+    EXPECT_TRUE(status.ok()) << message(status);
+  }
+}
+
 /// Where nothing can be compared, that is said, and why.
 TEST(FiniteDifference, SaysWhyThereIsNothingToCompare) {
   auto why = [](std::string_view line) {

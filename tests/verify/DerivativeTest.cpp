@@ -19,24 +19,24 @@ TEST_P(Derivative, AgreesWithDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(
     Operators, Derivative,
-    testing::Values("exp x=5", "log x=5:0.5..2", "sin x=5", "cos x=5", "tanh x=5", "erf x=5", "sqrt x=5:0.5..2",
-                    "rsqrt x=5:0.5..2", "reciprocal x=5:0.5..2", "sigmoid x=5", "silu x=5", "softplus x=5", "gelu x=5",
-                    "gelu x=5 form=tanh", "relu x=5:0.2..2", "elu x=5:-2..-0.1", "leaky_relu x=5:0.2..2",
-                    "abs x=5:0.1..2", "pow x=5:0.5..2 y=5", "add a=3,5 b=5", "sub a=3,1 b=5", "mul a=3,5 b=1,5",
-                    "div a=3,5 b=3,1:0.5..2", "maximum a=3,5 b=3,5", "minimum a=7:t b=7:e",
-                    "clamp x=5 low=-0.5 high=0.7", "where c=3,5 a=5 b=3,1", "sum x=3,5 axis=1", "mean x=3,5:t axis=0",
-                    "prod x=3,5 axis=1", "max x=3,5 axis=1", "min x=3,5 axis=0", "logsumexp x=3,5 axis=1",
-                    "var x=3,5 axis=1", "cumsum x=3,5 axis=1", "softmax x=3,5", "log_softmax x=3,5 axis=0",
-                    "matmul a=3,4 b=4,5", "matmul a=2,3,4:t b=4,5", "linear x=3,4 w=5,4 b=5",
-                    "embedding w=6,3 i=2,4:0..6", "layer_norm x=3,7 w=7 b=7", "rms_norm x=3,7 w=7", "rope x=1,2,5,6",
-                    "attention q=1,2,3,4 k=1,2,3,4 v=1,2,3,4 causal=true", "attention q=1,4,3,4 k=1,2,5,4 v=1,2,5,3",
-                    "attention q=1,2,3,4 k=1,2,5,4 v=1,2,5,4 bias=1,1,3,5", "cross_entropy x=5,7 y=5:0..7",
-                    "cross_entropy x=5,7 y=5:0..7 label_smoothing=0.1", "concatenate xs=2,3 xs=2,1 axis=1",
-                    "pad x=2,3 low=0,1 high=1,0 value=0.5", "slice x=4,6 start=1,0 stop=4,6 step=1,2",
-                    "gather x=4,3 i=2,3:0..4 axis=0", "conv2d x=2,4,5,5 w=4,2,3,3 b=4 stride=2 padding=1 groups=2",
-                    "max_pool2d x=1,2,5,5 size=3 stride=2 padding=1", "avg_pool2d x=1,2,4,4 size=2 stride=2",
-                    "batch_norm x=3,4,2,2 w=4 b=4 training=true", "group_norm x=2,4,3,3 w=4 b=4 groups=2",
-                    "top_k x=3,7 k=3"));
+    testing::Values(
+        "exp x=5", "log x=5:0.5..2", "sin x=5", "cos x=5", "tanh x=5", "erf x=5", "sqrt x=5:0.5..2", "rsqrt x=5:0.5..2",
+        "reciprocal x=5:0.5..2", "sigmoid x=5", "silu x=5", "softplus x=5", "gelu x=5", "gelu x=5 form=tanh",
+        "relu x=5:0.2..2", "elu x=5:-2..-0.1", "leaky_relu x=5:0.2..2", "abs x=5:0.1..2", "pow x=5:0.5..2 y=5",
+        "add a=3,5 b=5", "sub a=3,1 b=5", "mul a=3,5 b=1,5", "div a=3,5 b=3,1:0.5..2", "maximum a=3,5 b=3,5",
+        "minimum a=7:t b=7:e", "clamp x=5 low=-0.5 high=0.7", "where c=3,5 a=5 b=3,1", "sum x=3,5 axis=1",
+        "mean x=3,5:t axis=0", "prod x=3,5 axis=1", "max x=3,5 axis=1", "min x=3,5 axis=0", "logsumexp x=3,5 axis=1",
+        "var x=3,5 axis=1", "cumsum x=3,5 axis=1", "softmax x=3,5", "log_softmax x=3,5 axis=0", "matmul a=3,4 b=4,5",
+        "matmul a=2,3,4:t b=4,5", "linear x=3,4 w=5,4 b=5", "embedding w=6,3 i=2,4:0..6", "layer_norm x=3,7 w=7 b=7",
+        "rms_norm x=3,7 w=7", "rope x=1,2,5,6", "attention q=1,2,3,4 k=1,2,3,4 v=1,2,3,4 causal=true",
+        "attention q=1,4,3,4 k=1,2,5,4 v=1,2,5,3", "attention q=1,2,3,4 k=1,2,5,4 v=1,2,5,4 bias=1,1,3,5",
+        "attention q=1,2,3,4 k=1,2,5,4 v=1,2,5,4 f64", "attention q=1,2,3,4 k=1,2,5,4 v=1,2,5,4 bf16",
+        "cross_entropy x=5,7 y=5:0..7", "cross_entropy x=5,7 y=5:0..7 label_smoothing=0.1",
+        "concatenate xs=2,3 xs=2,1 axis=1", "pad x=2,3 low=0,1 high=1,0 value=0.5",
+        "slice x=4,6 start=1,0 stop=4,6 step=1,2", "gather x=4,3 i=2,3:0..4 axis=0",
+        "conv2d x=2,4,5,5 w=4,2,3,3 b=4 stride=2 padding=1 groups=2", "max_pool2d x=1,2,5,5 size=3 stride=2 padding=1",
+        "avg_pool2d x=1,2,4,4 size=2 stride=2", "batch_norm x=3,4,2,2 w=4 b=4 training=true",
+        "group_norm x=2,4,3,3 w=4 b=4 groups=2", "top_k x=3,7 k=3"));
 
 std::vector<double> gradientOf(Symbol op, std::vector<HostArray> inputs, const Attributes& attributes,
                                Precision precision) {

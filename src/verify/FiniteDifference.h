@@ -1,5 +1,6 @@
 // Gradients against finite differences in f64: the derivative of sum(results * upstream) along an input, by central
-// differences at two steps, whose disagreement bounds the truncation error.
+// differences at two steps, whose disagreement bounds the truncation error. Where they contradict the gradient, smaller
+// steps decide, which cross fewer kinks.
 #pragma once
 
 #include "verify/Operation.h"

@@ -115,19 +115,51 @@ TEST(FiniteDifference, SaysWhyThereIsNothingToCompare) {
   EXPECT_EQ(why("normal x=3 seed= step= deviation="), "it is declared without one");
 }
 
-TEST(FiniteDifference, SeesAWrongGradient) {
-  OperationUnderTest wrong = referenceOperation(library(), Precision::Wide);
-  GradientFunction right = wrong.gradient;
-  wrong.gradient = [right](Symbol op, std::span<const HostArray> inputs, const Attributes& attributes,
-                           std::span<const HostArray> upstream) {
+/// The reference with one element of the first gradient off by a part of itself.
+OperationUnderTest wrongBy(double part, std::shared_ptr<const OperatorLibrary> operators) {
+  OperationUnderTest wrong = referenceOperation(std::move(operators), Precision::Wide);
+  wrong.gradient = [right = wrong.gradient, part](Symbol op, std::span<const HostArray> inputs,
+                                                  const Attributes& attributes, std::span<const HostArray> upstream) {
     auto gradients = right(op, inputs, attributes, upstream);
-    (*gradients)[0].set(1, (*gradients)[0].get(1) * (1 + 1e-6));
+    (*gradients)[0].set(1, (*gradients)[0].get(1) * (1 + part));
     return gradients;
   };
+  return wrong;
+}
+
+/// 1e-8 is less than rounding hides at small steps.
+TEST(FiniteDifference, SeesAWrongGradient) {
   std::vector<HostArray> inputs = {HostArray::fromValues(DType::F64, {3}, std::vector<double>{0.5, 1, 2})};
   std::vector<HostArray> upstream = {HostArray::fromValues(DType::F64, {3}, std::vector<double>{1, 1, 1})};
-  Status status = checkGradient(wrong, "exp", inputs, {}, upstream);
-  EXPECT_THAT(std::string(message(status)), testing::HasSubstr("gradient of input 0 at element 1 is 2.71828454"));
+  for (double part : {1e-8, 1e-6, 1e-3, 1.0, -1.0}) {
+    Status status = checkGradient(wrongBy(part, library()), "exp", inputs, {}, upstream);
+    EXPECT_THAT(
+        std::string(message(status)),
+        testing::HasSubstr(fmt::format("gradient of input 0 at element 1 is {:.12g} but differences give 2.7182818",
+                                       std::exp(1) * (1 + part))));
+  }
+}
+
+/// Steps that make elements of a sort change places say nothing; a wrong gradient is seen all the same.
+TEST(FiniteDifference, StepsThatCrossKinksDecideNothing) {
+  std::vector<SourceFile> files{{"mine.tile", R"(
+@tile_op
+def sorted_twice(x: Tensor[N, M : float]) -> tuple[Tensor[N, M], Tensor[N, M], Tensor[N, M]]:
+    v, p = sort(x, 1)
+    w, q = sort(x, 0, True)
+    return v + w, gather_elements(x, p, 1), gather_elements(x, q, 0)
+)"}};
+  auto mine = OperatorLibrary::load(files);
+  ASSERT_TRUE(mine.ok()) << message(mine.status());
+  for (int seed = 1; seed <= 5; ++seed) {
+    Problem problem = parseProblem(fmt::format("sorted_twice x=17,33:f64 seed={}", seed), **mine).value();
+    Status status = checkDerivative(problem, *mine);
+    EXPECT_TRUE(status.ok()) << message(status);
+    std::vector<HostArray> inputs = makeInputs(problem);
+    auto results = referenceOperation(*mine, Precision::Wide).forward(problem.op, inputs, {}).value();
+    auto upstream = makeUpstream(results, problem.seed).value();
+    EXPECT_FALSE(checkGradient(wrongBy(0.1, *mine), problem.op, inputs, {}, upstream).ok()) << seed;
+  }
 }
 
 } // namespace

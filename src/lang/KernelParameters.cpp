@@ -83,17 +83,31 @@ private:
              p.name.text(), op_.inputs[at].optional ? "optional" : "not optional", op_.name.text(),
              op_.inputs[at].optional ? "" : "no ");
     elementType(p, op_.inputs[at].type, fmt::format("the input '{}'", p.name.text()));
-    std::vector<Symbol> declared;
-    for (const auto& a : op_.inputs[at].type.alternatives) collectSymbols(a.tensor, declared);
-    for (const Dim& d : p.tensor.dims) {
-      if (d.kind != Dim::Kind::Symbol) continue;
-      if (std::find(declared.begin(), declared.end(), d.name) == declared.end())
-        report(DiagnosticId::KernelParameters, d.span, "the input '{}' of '{}' has no dimension '{}'", p.name.text(),
-               op_.name.text(), d.name.text());
-      dims.push_back(d.name);
-    }
+    inputAxes(p, op_.inputs[at].type, dims);
     scope_.declare(p.name, p.span, {static_cast<Kinds>(kind::Tensor | (p.optional ? kind::None : 0))},
                    fmt::format("the input '{}' is never used", p.name.text()));
+  }
+
+  /// The dimensions of an input are those that the operator gives it: each of its axes once, or part of it would not be
+  /// read, or an axis that it does not have.
+  void inputAxes(const KernelParam& p, const TypeRule& rule, std::vector<Symbol>& dims) {
+    std::vector<Symbol> declared;
+    for (const auto& a : rule.alternatives) collectSymbols(a.tensor, declared);
+    bool known = true;
+    for (const Dim& d : p.tensor.dims) {
+      if (d.kind != Dim::Kind::Symbol) continue;
+      dims.push_back(d.name);
+      if (std::find(declared.begin(), declared.end(), d.name) != declared.end()) continue;
+      known = false;
+      report(DiagnosticId::KernelParameters, d.span, "the input '{}' of '{}' has no dimension '{}'", p.name.text(),
+             op_.name.text(), d.name.text());
+    }
+    auto fits = [&](const TypeRule::Alternative& a) { return presents(p.tensor, a.tensor, true); };
+    if (!known || std::all_of(rule.alternatives.begin(), rule.alternatives.end(), fits)) return;
+    report(DiagnosticId::KernelParameters, p.span,
+           "'{}' is Tensor[{}] but this input of '{}' is {}; expected each of its axes once", p.name.text(),
+           dimensionsText(p.tensor, "(…)"), op_.name.text(), describe(rule));
+    dims.insert(dims.end(), declared.begin(), declared.end()); // an output may name what this parameter lacks
   }
 
   /// What a kernel says about elements holds for every use of the operator, so the operator says it too.
@@ -132,7 +146,7 @@ private:
   // ---- outputs
   void outputParameter(const KernelParam& p, size_t at) {
     const TypeRule& rule = op_.results[at].type;
-    auto fits = [&](const TypeRule::Alternative& a) { return presents(p.tensor, a.tensor); };
+    auto fits = [&](const TypeRule::Alternative& a) { return presents(p.tensor, a.tensor, false); };
     if (std::none_of(rule.alternatives.begin(), rule.alternatives.end(), fits)) {
       report(DiagnosticId::KernelOutputs, p.span,
              "'{}' is Out[{}] but result {} of '{}' is {}; outputs stand in the order of the results, with their axes",
@@ -142,15 +156,19 @@ private:
     elementType(p, rule, fmt::format("result {}", at + 1));
   }
 
-  /// Whether the two dimensions of an output are the axes of a result, in any order; an axis that it lacks is 1.
-  static bool presents(const TensorRule& out, const TensorRule& result) {
-    if (result.anyShape) return true;
+  /// Whether the two dimensions of a parameter are the axes of a result or an input, each once and in any order; an axis
+  /// that it lacks is 1, and of an input, which may have one in another alternative of its type, a name.
+  static bool presents(const TensorRule& parameter, const TensorRule& tensor, bool input) {
+    if (tensor.anyShape) return true;
     std::vector<const Dim*> axes;
-    for (const Dim& d : result.dims)
+    for (const Dim& d : tensor.dims)
       if (d.kind != Dim::Kind::Ellipsis && d.kind != Dim::Kind::Group) axes.push_back(&d);
     std::vector<bool> taken(axes.size());
-    for (size_t i = 0; i < out.dims.size(); ++i) {
-      const Dim& d = out.dims[i];
+    auto has = [&](Symbol n) {
+      return std::any_of(axes.begin(), axes.end(), [&](const Dim* a) { return a->name == n; });
+    };
+    for (size_t i = 0; i < parameter.dims.size(); ++i) {
+      const Dim& d = parameter.dims[i];
       bool found = false;
       for (size_t k = 0; k < axes.size() && !found; ++k) {
         const Dim& axis = *axes[k];
@@ -158,7 +176,8 @@ private:
         found = !taken[k] && (computed || (axis.kind == d.kind && axis.name == d.name && axis.value == d.value));
         if (found) taken[k] = true;
       }
-      if (!found && (d.kind != Dim::Kind::Constant || d.value != 1)) return false;
+      bool one = d.kind == Dim::Kind::Constant ? d.value == 1 : input && !has(d.name);
+      if (!found && !one) return false;
     }
     return std::all_of(taken.begin(), taken.end(), [](bool t) { return t; });
   }

@@ -109,6 +109,97 @@ def cut_sums_by_tiles(x: Tensor[R, C], y: Out[R, 1], first: int, last: int, BR: 
         for j in tiles(C, BC, start=first, stop=last):
             acc += sum(x[i, j], axis=1, keepdim=True)
         y[i, :] = acc
+
+
+# Operators of square matrices: one name stands for two axes.
+@tile_op(differentiable=False)
+@example("square_rows x=2,9,9 f32")
+def square_rows(x: Tensor[..., M, M]) -> Tensor[..., M, M]:
+    return x * 2
+
+
+@tile_kernel(implements=square_rows)
+def square_rows_by_tiles(x: Tensor[M, M], y: Out[M, M], BM: Tunable):
+    for i in grid(M, BM):
+        y[i, :] = x[i, :] * 2.0
+
+
+@tile_op(differentiable=False)
+@example("square_columns x=2,9,9 f32")
+def square_columns(x: Tensor[..., M, M]) -> Tensor[..., M, M]:
+    return x * 2
+
+
+@tile_kernel(implements=square_columns)
+def square_columns_by_tiles(x: Tensor[M, M], y: Out[M, M], BM: Tunable):
+    for i in grid(M, BM):
+        y[:, i] = x[:, i] * 2.0
+
+
+@tile_op(differentiable=False)
+@example("square_blocks x=2,9,9 f32")
+def square_blocks(x: Tensor[..., M, M]) -> Tensor[..., M, M]:
+    return x * 2
+
+
+@tile_kernel(implements=square_blocks)
+def square_blocks_by_tiles(x: Tensor[M, M], y: Out[M, M], BM: Tunable, BN: Tunable):
+    for i in grid(M, BM):
+        for j in tiles(M, BN):
+            y[i, j] = x[i, j] * 2.0
+
+
+@tile_op(differentiable=False)
+@example("one_size x=2,9,9 f32")
+def one_size(x: Tensor[..., M, M]) -> Tensor[..., M, M]:
+    return x * 2
+
+
+@tile_kernel(implements=one_size)
+def one_size_by_tiles(x: Tensor[M, M], y: Out[M, M], BM: Tunable):
+    for i in grid(M, BM):
+        for j in tiles(M, BM):
+            y[i, j] = x[i, j] * 2.0 + transpose(x[j, i]) * 0.0
+
+
+@tile_op(differentiable=False)
+@example("square_turned x=2,9,9 f32")
+def square_turned(x: Tensor[..., M, M]) -> Tensor[..., M, M]:
+    return 2 * transpose(x)
+
+
+@tile_kernel(implements=square_turned)
+def square_turned_by_tiles(x: Tensor[M, M], y: Out[M, M], BM: Tunable, BN: Tunable):
+    for i in grid(M, BM):
+        for j in tiles(M, BN):
+            y[i, j] = transpose(x[j, i]) * 2.0
+
+
+@tile_op(differentiable=False)
+@example("gram x=2,9,5 f32")
+def gram(x: Tensor[..., M, D]) -> Tensor[..., M, M]:
+    return x @ transpose(x)
+
+
+@tile_kernel(implements=gram)
+def gram_by_tiles(x: Tensor[M, D], y: Out[M, M], BM: Tunable):
+    for i in grid(M, BM):
+        y[i, :] = dot(x[i, :], transpose(x[:, :]))
+
+
+@tile_op(differentiable=False)
+@example("square_times x=2,9,9 w=2,9 f32")
+def square_times(x: Tensor[..., M, M], w: Tensor[..., M]) -> Tensor[..., M, 1]:
+    return sum(x * w[..., None, :], axis=-1, keepdim=True)
+
+
+@tile_kernel(implements=square_times)
+def square_times_by_tiles(x: Tensor[M, M], w: Tensor[1, M], y: Out[M, 1], BM: Tunable, BN: Tunable):
+    for i in grid(M, BM):
+        acc = zeros(BM, 1, f32)
+        for j in tiles(M, BN):
+            acc += sum(x[i, j] * w[:, j], axis=1, keepdim=True)
+        y[i, :] = acc
 )";
 
 std::shared_ptr<const OperatorLibrary> authorLibrary() {
@@ -183,6 +274,98 @@ TEST(Author, LoopsOverPartOfAnAxisTakeWholeTiles) {
             << target.name << ": [" << part.first << ", " << part.last << ") row " << i;
       }
     }
+}
+
+/// Runs `op` of x [batch, m, m] and asks for 2 x, or 2 x^T.
+void expectTwice(const std::shared_ptr<const OperatorLibrary>& library, const char* op, const TestOperand& x,
+                 bool turned) {
+  int64_t batch = x.type.shape[0], m = x.type.shape[1];
+  GroupProblem problem{op, {}, {&x}, {}, nullptr};
+  problem.library = library;
+  for (const Target& target : runnableTargets()) {
+    auto y = runGroup(problem, target, 2);
+    ASSERT_TRUE(y.ok()) << op << ": " << message(y.status());
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t j = 0; j < m; ++j)
+          ASSERT_EQ(y->values[0][static_cast<size_t>((b * m + i) * m + j)],
+                    2 * (turned ? x.at({b, j, i}) : x.at({b, i, j})))
+              << op << " " << target.name << " m=" << m << " at " << b << "," << i << "," << j;
+  }
+}
+
+// The first M of a kernel's parameter is the first axis of that name, the second the second.
+TEST(Author, ANameForTwoAxes) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(9);
+  for (int64_t batch : {1, 3})
+    for (int64_t m : {0, 1, 2, 9, 31, 64, 127, 200}) {
+      TestOperand x = randomOperand(random, DType::F32, {batch, m, m});
+      for (const char* op : {"square_rows", "square_columns", "square_blocks", "one_size", "square_turned"}) {
+        bool turned = std::string_view(op) == "square_turned";
+        expectTwice(library, op, x, turned);
+        expectTwice(library, op, layTransposed(x), turned);
+        if (m > 0) expectTwice(library, op, layExpanded(x, 0), turned);
+        if (HasFatalFailure()) return;
+      }
+    }
+}
+
+TEST(Author, ANameForTwoAxesOfTheResultOnly) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(10);
+  for (auto [m, d] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {9, 5}, {127, 31}, {64, 130}, {5, 0}}) {
+    TestOperand rows = randomOperand(random, DType::F32, {2, m, d}), columns = layTransposed(rows);
+    for (const TestOperand* x : {&rows, &columns})
+      for (const Target& target : runnableTargets()) {
+        GroupProblem problem{"gram", {}, {x}, {}, nullptr};
+        problem.library = library;
+        auto y = runGroup(problem, target);
+        ASSERT_TRUE(y.ok()) << message(y.status());
+        for (int64_t b = 0; b < 2; ++b)
+          for (int64_t i = 0; i < m; ++i)
+            for (int64_t j = 0; j < m; ++j) {
+              double want = 0, size = 0;
+              for (int64_t k = 0; k < d; ++k) {
+                double term = x->at({b, i, k}) * x->at({b, j, k});
+                want += term, size += std::fabs(term);
+              }
+              ASSERT_NEAR(y->values[0][static_cast<size_t>((b * m + i) * m + j)], want,
+                          static_cast<double>(d + 2) * 0x1p-24 * size)
+                  << target.name << " " << m << "x" << d << " at " << b << "," << i << "," << j;
+            }
+      }
+  }
+}
+
+// A batch whose matrices lie one after another is not one tall matrix here: M is the length of a row too.
+TEST(Author, ANameForTwoAxesOfAnInputOnly) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  std::mt19937_64 random(11);
+  for (int64_t m : {1, 9, 64, 127}) {
+    TestOperand rows = randomOperand(random, DType::F32, {3, m, m}), columns = layTransposed(rows);
+    TestOperand w = randomOperand(random, DType::F32, {3, m});
+    for (const TestOperand* x : {&rows, &columns})
+      for (const Target& target : runnableTargets()) {
+        GroupProblem problem{"square_times", {}, {x, &w}, {}, nullptr};
+        problem.library = library;
+        auto y = runGroup(problem, target);
+        ASSERT_TRUE(y.ok()) << message(y.status());
+        for (int64_t b = 0; b < 3; ++b)
+          for (int64_t i = 0; i < m; ++i) {
+            double want = 0, size = 0;
+            for (int64_t k = 0; k < m; ++k) {
+              double term = x->at({b, i, k}) * w.at({b, k});
+              want += term, size += std::fabs(term);
+            }
+            ASSERT_NEAR(y->values[0][static_cast<size_t>(b * m + i)], want, static_cast<double>(m + 2) * 0x1p-24 * size)
+                << target.name << " m=" << m << " at " << b << "," << i;
+          }
+      }
+  }
 }
 
 // The epilogue of the second loop reads the first one's block, which lies in panels.

@@ -60,17 +60,28 @@ Status Reader::readBatch() {
   return OkStatus();
 }
 
+/// Notes the extents of a parameter's dimensions. What it presents is the whole operand and no more: code reads and
+/// writes by these extents.
 Status Reader::noteExtents(const KernelParam& p, const lang::TensorRule& rule, const Shape& shape) {
-  for (int position = 0; position < 2; ++position) {
-    const lang::Dim& dim = p.tensor.dims[static_cast<size_t>(position)];
-    if (dim.kind != lang::Dim::Kind::Symbol) continue;
-    int axis = axisOf(dim, position, rule, shape.rank());
-    int64_t extent = axis < 0 ? 1 : shape[axis];
+  std::array<int, 2> axes = axesOf(p, rule, shape.rank());
+  for (size_t position = 0; position < axes.size(); ++position) {
+    const lang::Dim& dim = p.tensor.dims[position];
+    int64_t extent = axes[position] < 0 ? 1 : shape[axes[position]];
+    if (dim.kind == lang::Dim::Kind::Constant) {
+      if (extent != dim.value)
+        return invalid("{}: axis {} of {} is {} in the kernel and {} in the operand", s_.kernel->name.text(), position,
+                       p.name.text(), dim.value, extent);
+      continue;
+    }
     auto [it, fresh] = args_.extents.emplace(dim.name, extent);
     if (!fresh && it->second != extent)
-      return invalid("{}: {} is {} in one operand and {} in {}", s_.kernel->name.text(), dim.name.text(), it->second,
-                     extent, p.name.text());
+      return invalid("{}: {} is {} in one place and {} in axis {} of {}", s_.kernel->name.text(), dim.name.text(),
+                     it->second, extent, position, p.name.text());
   }
+  for (int axis = leadingAxes(rule, shape.rank()); axis < shape.rank(); ++axis)
+    if (shape[axis] != 1 && axis != axes[0] && axis != axes[1])
+      return invalid("{}: {} has an axis of {} elements that the kernel's {} does not name", s_.kernel->name.text(),
+                     node_.op.text(), shape[axis], p.name.text());
   return OkStatus();
 }
 

@@ -62,6 +62,7 @@ void mergeBatchInto(Symbol dim, const TileKernelSource& source, KernelArguments&
     auto folds = [&](size_t i) {
       const Strides& w = a.windows[i];
       const Window& code = source.windows[i];
+      if (w.rowDim == dim && w.colDim == dim) return false; // the other axis would grow too
       if (w.rowDim == dim) return extent == 1 ? takesStride(code.row, w.batch[d]) : w.batch[d] == w.row * extent;
       if (w.colDim == dim) return extent == 1 ? takesStride(code.col, w.batch[d]) : w.batch[d] == w.col * extent;
       return w.batch[d] == 0;

@@ -85,15 +85,31 @@ const lang::TensorRule* chooseRule(const lang::TypeRule& rule, const lang::Opera
 
 int leadingAxes(const lang::TensorRule& rule, int rank) { return rank - static_cast<int>(trailingDims(rule).size()); }
 
-int axisOf(const Dim& kernelDim, int position, const lang::TensorRule& rule, int rank) {
+std::array<int, 2> axesOf(const lang::KernelParam& param, const lang::TensorRule& rule, int rank) {
   std::vector<const Dim*> dims = trailingDims(rule);
+  std::vector<bool> taken(dims.size());
   int leading = rank - static_cast<int>(dims.size());
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (kernelDim.kind == Dim::Kind::Symbol && dims[i]->kind == Dim::Kind::Symbol && dims[i]->name == kernelDim.name)
-      return leading + static_cast<int>(i);
-  bool byPlace = dims.size() == 2 && (kernelDim.kind != Dim::Kind::Symbol ||
-                                      dims[static_cast<size_t>(position)]->kind != Dim::Kind::Symbol);
-  return byPlace ? leading + position : -1;
+  std::array<int, 2> axes{-1, -1};
+  auto take = [&](size_t position, size_t axis) {
+    axes[position] = leading + static_cast<int>(axis);
+    taken[axis] = true;
+  };
+  auto byName = [&](size_t position) {
+    const Dim& d = param.tensor.dims[position];
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (taken[i] || d.kind != Dim::Kind::Symbol || dims[i]->kind != Dim::Kind::Symbol || dims[i]->name != d.name)
+        continue;
+      return take(position, i);
+    }
+  };
+  auto byPlace = [&](size_t position) {
+    bool named = param.tensor.dims[position].kind == Dim::Kind::Symbol;
+    if (axes[position] >= 0 || dims.size() != 2 || taken[position]) return;
+    if (!named || dims[position]->kind != Dim::Kind::Symbol) take(position, position);
+  };
+  for (size_t position : {0, 1}) byName(position);
+  for (size_t position : {0, 1}) byPlace(position);
+  return axes;
 }
 
 AxisMap mapOperand(const lang::KernelParam& param, const lang::TensorRule& rule, const Shape& shape,
@@ -105,8 +121,7 @@ AxisMap mapOperand(const lang::KernelParam& param, const lang::TensorRule& rule,
     bool repeats = axis < 0 || (shape[axis] == 1 && batch[d] != 1);
     map.axes[map.count++] = repeats ? -1 : axis;
   }
-  for (int position = 0; position < 2; ++position)
-    map.axes[map.count++] = axisOf(param.tensor.dims[static_cast<size_t>(position)], position, rule, shape.rank());
+  for (int axis : axesOf(param, rule, shape.rank())) map.axes[map.count++] = axis;
   return map;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/matrix/TileKernel.h"
+#include <array>
 
 namespace tegula::matrix {
 
@@ -22,8 +23,9 @@ const lang::TensorRule* chooseRule(const lang::TypeRule&, const lang::OperatorDe
 /// Number of leading axes that `...` stands for.
 int leadingAxes(const lang::TensorRule&, int rank);
 
-/// The operand's axis of a kernel dimension, or -1 if it has none (a vector taken as a matrix).
-int axisOf(const lang::Dim& kernelDim, int position, const lang::TensorRule&, int rank);
+/// The operand's axes of a parameter's two dimensions, -1 where it has none (a vector taken as a matrix). No axis twice:
+/// of a name that repeats, the first stands for the first and the second for the second.
+std::array<int, 2> axesOf(const lang::KernelParam&, const lang::TensorRule&, int rank);
 
 /// Axes of an operand of shape `shape` in the index space of `param`.
 AxisMap mapOperand(const lang::KernelParam& param, const lang::TensorRule&, const Shape& shape, const Shape& batch);

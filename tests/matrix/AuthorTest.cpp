@@ -200,6 +200,34 @@ def square_times_by_tiles(x: Tensor[M, M], w: Tensor[1, M], y: Out[M, 1], BM: Tu
         for j in tiles(M, BN):
             acc += sum(x[i, j] * w[:, j], axis=1, keepdim=True)
         y[i, :] = acc
+
+
+# Kernels that use the dimension of their grid for more than its blocks.
+@tile_op(differentiable=False)
+@example("beside_totals x=3,9,5 f32")
+def beside_totals(x: Tensor[..., M, N : f32]) -> Tensor[..., M, N]:
+    return x + sum(x, axis=-2, keepdim=True)
+
+
+@tile_kernel(implements=beside_totals)
+def beside_totals_by_tiles(x: Tensor[M, N], y: Out[M, N], BM: Tunable, BK: Tunable):
+    for i in grid(M, BM):
+        acc = zeros(1, N, f32)
+        for k in tiles(M, BK):
+            acc += sum(x[k, :], axis=0, keepdim=True)
+        y[i, :] = x[i, :] + acc
+
+
+@tile_op(differentiable=False)
+@example("times_rows x=3,9,5 f32")
+def times_rows(x: Tensor[..., M, N : f32]) -> Tensor[..., M, N]:
+    return x * M
+
+
+@tile_kernel(implements=times_rows)
+def times_rows_by_tiles(x: Tensor[M, N], y: Out[M, N], BM: Tunable):
+    for i in grid(M, BM):
+        y[i, :] = x[i, :] * M
 )";
 
 std::shared_ptr<const OperatorLibrary> authorLibrary() {
@@ -366,6 +394,31 @@ TEST(Author, ANameForTwoAxesOfAnInputOnly) {
           }
       }
   }
+}
+
+// Matrices of a batch that lie one after another are no taller matrix where the body means its own rows.
+TEST(Author, ABatchIsNotRowsOfAGridThatTheBodyCounts) {
+  auto library = authorLibrary();
+  ASSERT_TRUE(library);
+  constexpr int64_t kBatch = 3, kRows = 70, kColumns = 5;
+  TestOperand x{{DType::F32, {kBatch, kRows, kColumns}}, {kRows * kColumns, kColumns, 1}, {}, 0};
+  for (int64_t i = 0; i < x.type.shape.elements(); ++i) x.values.push_back(static_cast<double>(i % 7));
+  for (const Target& target : runnableTargets())
+    for (bool totals : {true, false}) {
+      GroupProblem problem{totals ? "beside_totals" : "times_rows", {}, {&x}, {}, nullptr};
+      problem.library = library;
+      auto y = runGroup(problem, target);
+      ASSERT_TRUE(y.ok()) << message(y.status());
+      for (int64_t b = 0; b < kBatch; ++b)
+        for (int64_t j = 0; j < kColumns; ++j) {
+          double total = 0;
+          for (int64_t i = 0; i < kRows; ++i) total += x.at({b, i, j});
+          for (int64_t i = 0; i < kRows; ++i)
+            ASSERT_EQ(y->values[0][static_cast<size_t>((b * kRows + i) * kColumns + j)],
+                      totals ? x.at({b, i, j}) + total : x.at({b, i, j}) * kRows)
+                << problem.op << " " << target.name << " at " << b << "," << i << "," << j;
+        }
+    }
 }
 
 // The epilogue of the second loop reads the first one's block, which lies in panels.

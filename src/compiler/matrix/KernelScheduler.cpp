@@ -79,6 +79,14 @@ void mergeBatchInto(Symbol dim, const TileKernelSource& source, KernelArguments&
   }
 }
 
+/// Is the first dimension of the grid nothing but where blocks are cut, so that a longer one is the same kernel? Not where
+/// the body reads it whole, loops over it, counts with it, or looks at positions.
+bool isOnlyCut(const KernelFacts& facts, const TileKernelSource& source) {
+  if (facts.usesPositions || facts.grid.empty()) return false;
+  Symbol dim = facts.grid[0].dimension;
+  return !source.pinnedDims.count(dim) && facts.mentions.at(dim) == 1;
+}
+
 KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
   KernelShape k;
   k.name = s.kernel->name;
@@ -232,8 +240,7 @@ StatusOr<GroupSchedule> KernelScheduler::schedule(const Group& group) const {
     if (!source->pinnedDims.count(dim)) source->runtimeDims.push_back(dim);
   for (const auto& axis : facts.grid) source->gridTunables.push_back(axis.tunable);
   TG_RETURN_IF_ERROR(mergeBatch(args));
-  if (!facts.usesPositions && !facts.grid.empty() && !source->pinnedDims.count(facts.grid[0].dimension))
-    mergeBatchInto(facts.grid[0].dimension, *source, args);
+  if (isOnlyCut(facts, *source)) mergeBatchInto(facts.grid[0].dimension, *source, args);
 
   KernelShape shape = shapeOf(*source, facts);
   source->schedule = chooser_->choose(shape, target_);

@@ -32,6 +32,7 @@ struct FactReader {
   }
 
   void visit(const Expr& e) {
+    if (e.is(ExprKind::Name)) ++facts.mentions[e.name];
     if (e.is(ExprKind::Member) && (e.name == Symbol("start") || e.name == Symbol("stop"))) facts.usesPositions = true;
     if (e.is(ExprKind::Call)) {
       if (e.callee() == Symbol("dot")) ++facts.dots;

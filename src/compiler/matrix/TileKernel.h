@@ -84,7 +84,8 @@ struct KernelFacts {
     Symbol dimension, tunable;
   };
   std::vector<Axis> grid, tiles;
-  std::vector<Symbol> wholeDims; // read whole (`q[i, :]`)
+  std::vector<Symbol> wholeDims;  // read whole (`q[i, :]`)
+  std::map<Symbol, int> mentions; // of each name in expressions: a dimension of the grid stands there once
   int dots = 0;
   bool usesPositions = false; // rows(), cols(), .start: blocks are not interchangeable
 };

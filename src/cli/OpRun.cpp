@@ -46,6 +46,18 @@ Status checkSmallBlocks(const Problem& problem, const std::shared_ptr<const Oper
   return addContext(checked, "with small blocks");
 }
 
+/// What the report says of tile kernels that the problem does not run: "; wi's tile kernel is not used: …", or nothing.
+StatusOr<std::string> unusedText(const Problem& problem, const Session& session) {
+  auto compiler = session.compiler();
+  if (!compiler.ok()) return ""; // no code is made here
+  TG_ASSIGN_OR_RETURN(Graph graph,
+                      forwardGraph(session.library(), problem.op, makeInputs(problem), problem.attributes));
+  TG_ASSIGN_OR_RETURN(std::vector<std::string> lines, unusedKernels(graph, **compiler));
+  std::string text;
+  for (const std::string& line : lines) text += "; " + line;
+  return text;
+}
+
 /// The gradient's mathematics, derived or @grad, in f64 against finite differences. Says what was done.
 StatusOr<std::string> checkMathematics(const Problem& problem, const std::shared_ptr<const OperatorLibrary>& library) {
   TG_ASSIGN_OR_RETURN(std::string why, whyNoDifferences(problem, library));
@@ -95,8 +107,9 @@ StatusOr<std::string> checkOperator(const std::string& given) {
     TG_ASSIGN_OR_RETURN(CheckReport report, checkProblem(problem, sessionOperation(*session), session->library()));
     TG_RETURN_IF_ERROR(checkSmallBlocks(problem, session->library()));
     TG_ASSIGN_OR_RETURN(std::string mathematics, checkMathematics(problem, session->library()));
-    return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}; {}",
-                       line, report.comparisons, report.worstRatio, report.undecided, mathematics,
+    TG_ASSIGN_OR_RETURN(std::string unused, unusedText(problem, *session));
+    return fmt::format("ok {}: {} comparisons, worst error {:.2f} of its tolerance, {} elements undecided; {}{}; {}",
+                       line, report.comparisons, report.worstRatio, report.undecided, mathematics, unused,
                        session->kernelLine());
   } catch (const std::bad_alloc&) {
     return notEnoughMemory(problem);

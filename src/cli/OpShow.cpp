@@ -71,6 +71,8 @@ StatusOr<std::string> compiledText(const Library& library, const Subject& s, Sta
   TG_ASSIGN_OR_RETURN(std::unique_ptr<Compiler> compiler, Compiler::create(target, library));
   TG_ASSIGN_OR_RETURN(Plan plan, makePlan(graph, *compiler));
   std::string out = fmt::format("# {}, target {}: {} kernels\n", s.line, target.name, plan.kernels.size());
+  TG_ASSIGN_OR_RETURN(std::vector<std::string> unused, unusedKernels(graph, *compiler));
+  for (const std::string& line : unused) out += fmt::format("# {}\n", line);
   for (const KernelRef& kernel : plan.kernels) {
     TG_ASSIGN_OR_RETURN(std::string text, compiler->show(*kernel, stage));
     out += fmt::format("\n# {}\n{}", kernel->name, text);

@@ -8,7 +8,10 @@
 #include "compiler/loop/LoopGroups.h"
 #include "compiler/matrix/CompileKernel.h"
 #include "compiler/matrix/KernelScheduler.h"
+#include "graph/passes/Passes.h"
 #include "llvm/Config/llvm-config.h"
+
+#include <algorithm>
 
 namespace tegula {
 namespace {
@@ -40,6 +43,8 @@ public:
 
   // ------------------------------------------------------------------------------------------------------ TargetModel
   bool keepsWhole(const Graph& g, const Node& node) const override { return kernels_.keepsWhole(g, node); }
+
+  std::string whyNotKernel(const Graph& g, const Node& node) const override { return kernels_.whyNotWhole(g, node); }
 
   std::string whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const override {
     for (int32_t n : nodes)
@@ -144,6 +149,21 @@ StatusOr<std::unique_ptr<Compiler>> Compiler::create(Target target, std::shared_
   if (target.vectorBytes < 16)
     return invalid("target {} has vectors of {} bytes; at least 16 are needed", target.name, target.vectorBytes);
   return std::make_unique<MlirCompiler>(std::move(target), std::move(library));
+}
+
+StatusOr<std::vector<std::string>> unusedKernels(const Graph& g, const Compiler& compiler) {
+  std::vector<std::string> lines;
+  auto keeps = [&](const Graph& in, const Node& n) {
+    const OperatorInfo* info = in.library().find(n.op);
+    if (!info || !info->hasKernel) return false;
+    std::string why = compiler.whyNotKernel(in, n);
+    if (why.empty()) return true;
+    std::string line = fmt::format("{}'s tile kernel is not used: {}", n.op.text(), why);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    return false;
+  };
+  TG_RETURN_IF_ERROR(decompose(g, keeps).status());
+  return lines;
 }
 
 } // namespace tegula

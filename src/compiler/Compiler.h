@@ -31,11 +31,17 @@ public:
   virtual StatusOr<CodeImage> compile(const KernelSource&) const = 0;
   /// The text of one stage of a kernel (Schedule, Tile, Mlir, Llvm, Asm); the earlier stages come from lang and graph.
   virtual StatusOr<std::string> show(const KernelSource&, Stage) const = 0;
+  /// Why the tile kernel of a library operator is not used for this node's types; empty: it is used.
+  virtual std::string whyNotKernel(const Graph&, const Node&) const = 0;
   /// Changes when generated code may change: part of every cache key.
   virtual std::string_view version() const = 0;
   /// A kernel of independent FMA (or dot) accumulators that measures a peak rate, for runtime/Calibrate.
   /// Returns flops per work item through `flopsPerItem`. bindings: one buffer of 4 KiB.
   virtual StatusOr<KernelRef> peakKernel(DType operand, double& flopsPerItem) const = 0;
 };
+
+/// For each operator of the graph, and of those that they call, whose tile kernel is not used: "NAME's tile kernel is not
+/// used: WHY". Its definition is compiled instead.
+StatusOr<std::vector<std::string>> unusedKernels(const Graph&, const Compiler&);
 
 } // namespace tegula

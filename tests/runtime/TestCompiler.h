@@ -64,6 +64,7 @@ public:
     target_.name = "test-target";
     target_.bf16Dot = true;
   }
+  std::string whyNotKernel(const Graph&, const Node&) const override { return "the test double has none"; }
   bool keepsWhole(const Graph&, const Node&) const override { return false; }
   std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes) const override {
     return nodes.size() > 1 ? "test" : "";

@@ -107,6 +107,19 @@ KernelShape shapeOf(const TileKernelSource& s, const KernelFacts& facts) {
   return k;
 }
 
+/// Why elements of type `d` are none that a kernel was checked for; empty: they are. Where the operator leaves the type of
+/// an input open, the checker took the kernel's elements for floats (KernelExpressions::elementsOfParameter); a result's
+/// are whatever is stored, converted.
+std::string_view whyNotElements(const lang::TypeRule& rule, DType d, bool input) {
+  using Kind = lang::DTypeRule::Kind;
+  if (d == DType::F8E4M3 || d == DType::F8E5M2) return "there are no tiles of it";
+  if (isFloat(d) || !input) return "";
+  for (const lang::TypeRule::Alternative& a : rule.alternatives)
+    if (a.tensor.dtype.kind != Kind::Int && a.tensor.dtype.kind != Kind::Fixed)
+      return "the operator does not state the type, and kernels count such elements as floats";
+  return "";
+}
+
 constexpr size_t kLongestExpression = 64; // of a prologue or epilogue, in nodes: code is made for each
 
 /// Elementwise work that is worth repeating each time a block is packed.
@@ -122,15 +135,24 @@ KernelScheduler::KernelScheduler(Target target, std::shared_ptr<const OperatorLi
                                  std::unique_ptr<const ScheduleChooser> chooser)
     : target_(std::move(target)), library_(std::move(library)), chooser_(std::move(chooser)) {}
 
-bool KernelScheduler::keepsWhole(const Graph& g, const Node& n) const {
-  if (n.kind != Node::Kind::Operator || !library_->kernelFor(n.op)) return false;
-  auto supported = [](DType d) { return d == DType::F32 || d == DType::BF16 || d == DType::F64 || d == DType::Bool; };
-  for (Value v : n.inputs)
-    if (v.present() && !supported(g.typeOf(v).dtype)) return false;
-  // A contraction to a scalar or of vectors only has no axis to be parallel over: a reduction does it better.
-  for (const TensorType& t : n.results)
-    if (t.shape.rank() == 0 || !isFloat(t.dtype)) return false;
-  return true;
+std::string KernelScheduler::whyNotWhole(const Graph& g, const Node& n) const {
+  const lang::KernelDecl* kernel = n.kind == Node::Kind::Operator ? library_->kernelFor(n.op) : nullptr;
+  if (!kernel) return "it has none";
+  const lang::OperatorDecl* op = library_->declaration(n.op);
+  for (size_t i = 0; i < n.inputs.size() && i < op->inputs.size(); ++i) {
+    if (!n.inputs[i].present()) continue;
+    DType d = g.typeOf(n.inputs[i]).dtype;
+    if (std::string_view why = whyNotElements(op->inputs[i].type, d, true); !why.empty())
+      return fmt::format("the input {} is {}: {}", op->inputs[i].name.text(), name(d), why);
+  }
+  for (size_t r = 0; r < n.results.size() && r < op->results.size(); ++r) {
+    DType d = n.results[r].dtype;
+    if (std::string_view why = whyNotElements(op->results[r].type, d, false); !why.empty())
+      return fmt::format("result {} is {}: {}", r + 1, name(d), why);
+    // A contraction to a scalar or of vectors only has no axis to be parallel over: a reduction does it better.
+    if (n.results[r].shape.rank() == 0) return fmt::format("result {} is a scalar", r + 1);
+  }
+  return "";
 }
 
 std::string KernelScheduler::whyNotFuse(const Graph& g, std::span<const int32_t> nodes) const {

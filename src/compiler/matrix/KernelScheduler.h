@@ -20,7 +20,9 @@ public:
                   std::unique_ptr<const ScheduleChooser> chooser = ruleScheduleChooser());
 
   /// A tile kernel implements this operator for these types.
-  bool keepsWhole(const Graph&, const Node&) const;
+  bool keepsWhole(const Graph& g, const Node& n) const { return whyNotWhole(g, n).empty(); }
+  /// Why the operator's tile kernel is not used for these types; empty: it is.
+  std::string whyNotWhole(const Graph&, const Node&) const;
   /// Empty: these nodes, one of them a kept operator, form a group. Otherwise why not.
   std::string whyNotFuse(const Graph&, std::span<const int32_t> nodes) const;
   /// Operand `input` of the kept operator `node` may be a view with these strides.

@@ -104,8 +104,9 @@ Value TileOps::splat(const KernelValue& constant, Type element, const TileCoord&
   auto whole = [&] { // a float constant in a tile of integers holds one
     return constant.kind == KernelValue::Kind::Float ? static_cast<int64_t>(constant.real) : constant.integer;
   };
+  auto bits = [&] { return APInt(64, static_cast<uint64_t>(whole())).trunc(scalar.getIntOrFloatBitWidth()); };
   TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b_.getFloatAttr(scalar, constant.real))
-                                               : TypedAttr(b_.getIntegerAttr(scalar, whole()));
+                                               : TypedAttr(IntegerAttr::get(scalar, bits()));
   Value x = arith::ConstantOp::create(b_, loc(), attribute);
   return tile::SplatOp::create(b_, loc(), TileType::get(b_.getContext(), rows.bound, cols.bound, element), x,
                                rows.extent, cols.extent);

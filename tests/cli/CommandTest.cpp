@@ -88,6 +88,14 @@ TEST(Command, ConfigCheckPrintsTheResolvedFileOrEveryError) {
   EXPECT_THAT(runTegula({"config", "reference"}).output, HasSubstr("| `local_batch_size` | integer"));
 }
 
+TEST(Command, AKernelThatIsNotUsedIsNamed) {
+  const char* line = "matmul a=9 b=9 f32";
+  auto says = HasSubstr("matmul's tile kernel is not used: result 1 is a scalar");
+  EXPECT_THAT(runTegula({"op", "show", line, "--stage", "tile"}).output, says);
+  EXPECT_THAT(runTegula({"op", "check", line}).output, says);
+  EXPECT_THAT(runTegula({"op", "show", "matmul", "--stage", "tile"}).output, testing::Not(HasSubstr("is not used")));
+}
+
 /// A command whose standard output goes to a full disk, by a shell.
 Finished runOnFullDisk(const std::string& arguments) {
   std::FILE* pipe = ::popen((TEGULA_EXECUTABLE " " + arguments + " 2>&1 >/dev/full").c_str(), "r");

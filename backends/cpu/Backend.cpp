@@ -1,7 +1,6 @@
 // The table of the cpu backend: devices, memory, queues, kernels and lists over host threads. Built in (linked under
 // another entry name, TG_CPU_BACKEND_ENTRY) or as a plugin; both go through the same table.
 #include "CommandList.h"
-#include "Population.h"
 #include "Processor.h"
 #include "sdk/Error.h"
 
@@ -13,16 +12,14 @@
 #include <new>
 #include <sched.h>
 #include <system_error>
-#include <unistd.h>
 
 #ifndef TG_CPU_BACKEND_ENTRY
 #define TG_CPU_BACKEND_ENTRY tg_backend_query
 #endif
 
 struct tg_device {
-  explicit tg_device(int threads) : pool(threads), population(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {}
+  explicit tg_device(int threads) : pool(threads) {}
   tegula::sdk::WorkerPool pool;
-  tegula::cpu::Population population; // of its buffers
 };
 
 struct tg_queue {
@@ -120,7 +117,7 @@ tg_result deviceInfo(tg_device* device, tg_device_info* info, tg_error* error) {
 
 tg_result bufferAlloc(tg_device* device, int64_t bytes, tg_buffer** buffer, tg_error* error) {
   return guarded(error, [&]() -> tg_result {
-    Memory memory = Memory::allocate(bytes, &device->population);
+    Memory memory = Memory::allocate(bytes);
     if (!memory)
       return tg_fail(error, TG_ERROR_MEMORY, "cpu: no memory for a buffer of %lld bytes, %lld are available",
                      (long long)bytes, (long long)tegula::cpu::availableMemoryBytes());

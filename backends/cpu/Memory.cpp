@@ -2,24 +2,49 @@
 // one returns its pages.
 #include "Memory.h"
 
-#include "Population.h"
 #include <algorithm>
 #include <fstream>
 #include <string>
 #include <sys/mman.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace tegula::cpu {
 namespace {
 
 constexpr size_t kHugePage = size_t(2) << 20; // x86-64 and most AArch64 kernels
 
-constexpr size_t kPopulatedAtOnce = size_t(4) << 20; // 1 ms; larger blocks become present while their owner goes on
+constexpr size_t kTouchedAlone = size_t(4) << 20; // 1 ms: well above the cost of starting a thread
 
 constexpr int64_t kCheckedBytes = int64_t(64) << 20; // smaller blocks are not worth a look at /proc
 
 size_t roundUp(size_t x, size_t unit) { return (x + unit - 1) / unit * unit; }
+
+/// Writes one byte a page: zero pages become real ones. Asks the kernel to do it in one call where it can.
+void touch(uint8_t* begin, size_t bytes, size_t page) {
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(begin, bytes, MADV_POPULATE_WRITE) == 0) return;
+#endif
+  for (size_t i = 0; i < bytes; i += page) static_cast<volatile uint8_t*>(begin)[i] = 0;
+}
+
+/// The same by several threads where it takes long: the kernel clears some 5 GB a second on one.
+void touchAll(uint8_t* begin, size_t bytes, size_t page) {
+  size_t threads = bytes < kTouchedAlone ? 1 : std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
+  size_t part = roundUp(bytes / threads + 1, kHugePage);
+  std::vector<std::jthread> others;
+  for (size_t at = part; at < bytes; at += part) {
+    auto one = [=] { touch(begin + at, std::min(part, bytes - at), page); };
+    try {
+      others.emplace_back(one);
+    } catch (const std::system_error&) { // no more threads to be had
+      one();
+    }
+  }
+  touch(begin, std::min(part, bytes), page);
+}
 
 } // namespace
 
@@ -28,19 +53,16 @@ Memory::Memory(Memory&& other) noexcept { *this = std::move(other); }
 Memory& Memory::operator=(Memory&& other) noexcept {
   std::swap(address_, other.address_);
   std::swap(base_, other.base_);
-  std::swap(population_, other.population_);
   std::swap(mapped_, other.mapped_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 Memory::~Memory() {
-  if (!base_) return;
-  if (population_) population_->remove(address_);
-  munmap(base_, mapped_);
+  if (base_) munmap(base_, mapped_);
 }
 
-Memory Memory::allocate(int64_t bytes, Population* population) {
+Memory Memory::allocate(int64_t bytes) {
   Memory m;
   if (bytes < 0 || bytes > (int64_t(1) << 46)) return m; // beyond any address space
   if (bytes >= kCheckedBytes && bytes > availableMemoryBytes()) return m;
@@ -60,12 +82,7 @@ Memory Memory::allocate(int64_t bytes, Population* population) {
 #ifdef MADV_HUGEPAGE
   if (huge) madvise(m.address_, wanted, MADV_HUGEPAGE);
 #endif
-  if (!population || wanted <= kPopulatedAtOnce) {
-    populate(m.address_, wanted, page);
-  } else {
-    m.population_ = population;
-    population->add(m.address_, wanted);
-  }
+  touchAll(m.address_, wanted, page);
   return m;
 }
 
@@ -127,7 +144,7 @@ MemoryGroup memoryGroup() {
 
 int64_t availableMemoryBytes() {
   int64_t kib = numberAfter("/proc/meminfo", "MemAvailable:", kNoLimit / 1024); // proc(5)
-  return std::max<int64_t>(0, std::min(kib * 1024, memoryGroup().room) - Population::allPendingBytes());
+  return std::min(kib * 1024, memoryGroup().room);
 }
 
 int64_t hostMemoryBytes() {

@@ -79,5 +79,6 @@ function(tegula_test name)
   target_compile_definitions(test_${name} PRIVATE TEGULA_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                   TEGULA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  # Those that may take longest begin first, so that none of them runs alone at the end.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} COST ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()

@@ -16,6 +16,7 @@ What the files hold:
                     expected.safetensors  input_ids, labels [11, B, T]; logits and grad.NAME of batch 0
                     expected.json         loss, grad_norm, ten AdamW steps, a greedy continuation
     operators/      cases.json, cases.safetensors      inputs, output, upstream gradient and gradients of operator calls
+    operators-edge/ the same at the edges: NaN, ties, empty axes, past block borders
 
 The model is written out below with torch's functions, so that nothing but PyTorch says what the numbers mean. Curves are
 f32, everything else f64.
@@ -237,19 +238,72 @@ def operator_cases():
     yield "embedding", {"w": r(11, 6), "i": torch.randint(11, (3, 8))}, {}, ["w"], lambda w, i: w[i]
 
 
-def record_operators(out):
+def edge_cases():
+    """The same, at the edges: past block borders, NaN and infinities, ties, empty axes, rows that see nothing. Results
+    that are not finite have no gradient worth recording."""
+    r = lambda *shape: torch.randn(*shape)
+    inf, nan = math.inf, math.nan
+    qkv = lambda T, S: {"q": r(1, 2, T, 16), "k": r(1, 2, S, 16), "v": r(1, 2, S, 16)}
+    for T, S, causal in ((65, 65, True), (257, 257, False), (33, 97, True), (97, 33, True), (1, 129, True)):
+        yield "attention", qkv(T, S), {"causal": causal}, ["q", "k", "v"], attention
+    mask = torch.rand(1, 1, 33, 65) > 0.5
+    mask[0, 0, 3] = mask[0, 0, 32] = False
+    yield "attention", qkv(33, 65) | {"mask": mask}, {"causal": False}, ["q", "k", "v"], attention
+    yield "attention", {"q": 100 * r(1, 1, 17, 16), "k": 100 * r(1, 1, 17, 16), "v": r(1, 1, 17, 16)}, {"causal": False}, ["q", "k", "v"], attention
+    product = lambda a, b: a @ b
+    for a, b in ((r(127, 257), r(257, 65)), (r(1, 300), r(300, 1)), (r(5, 0), r(0, 7))):
+        yield "matmul", {"a": a, "b": b}, {}, ["a", "b"], product
+    yield "matmul", {"a": torch.tensor([[inf, 1.0], [nan, 0.0], [2.0, 3.0]]), "b": torch.tensor([[0.0, 1.0], [4.0, 5.0]])}, {}, [], product
+    tied = torch.randint(3, (5, 37)).float()
+    folded = {"axis": -1, "keepdim": False}
+    yield "max", {"x": tied}, folded, ["x"], lambda x, axis, keepdim: x.amax(axis, keepdim)
+    yield "min", {"x": tied}, {"axis": 0, "keepdim": False}, ["x"], lambda x, axis, keepdim: x.amin(axis, keepdim)
+    yield "max", {"x": torch.tensor([[1.0, nan, 3.0], [-inf, 2.0, inf]])}, folded, [], lambda x, axis, keepdim: x.amax(axis, keepdim)
+    yield "maximum", {"a": tied, "b": torch.randint(3, (5, 37)).float()}, {}, ["a", "b"], lambda a, b: torch.maximum(a, b)
+    steps = torch.tensor([-2.0, -0.5, 0.0, 0.7, 2.0])
+    yield "relu", {"x": steps}, {}, ["x"], lambda x: x.relu()
+    yield "abs", {"x": steps}, {}, ["x"], lambda x: x.abs()
+    far = torch.linspace(-60, 60, 121)
+    softplus = lambda x: torch.logaddexp(x, torch.zeros_like(x))  # F.softplus is x itself above 20
+    for op, function in (("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("erf", torch.erf), ("softplus", softplus), ("exp", torch.exp)):
+        yield op, {"x": far}, {}, ["x"], lambda x, function=function: function(x)
+    hidden = r(4, 129)
+    hidden[1, 3:] = -inf
+    yield "softmax", {"x": hidden}, {"axis": -1}, ["x"], lambda x, axis: x.softmax(axis)
+    yield "softmax", {"x": torch.tensor([[-inf, -inf], [nan, 0.0]])}, {"axis": -1}, [], lambda x, axis: x.softmax(axis)
+    yield "sum", {"x": r(4, 0, 3)}, {"axis": 1, "keepdim": False}, ["x"], lambda x, axis, keepdim: x.sum(axis, keepdim)
+    yield "mean", {"x": 100 + r(2, 10007)}, folded, ["x"], lambda x, axis, keepdim: x.mean(axis, keepdim)
+    factors = r(3, 9)
+    factors[1, 4] = factors[2, 0] = factors[2, 8] = 0
+    yield "prod", {"x": factors}, folded, ["x"], lambda x, axis, keepdim: x.prod(axis, keepdim)
+    yield "cumsum", {"x": r(3, 129)}, {"axis": -1}, ["x"], lambda x, axis: x.cumsum(axis)
+    yield "layer_norm", {"x": torch.full((2, 33), 3.0)}, {"eps": 1e-5}, ["x"], lambda x, eps: F.layer_norm(x, (33,), eps=eps)
+    entropy = lambda x, y, ignore_index, reduction="mean": F.cross_entropy(x, y, ignore_index=ignore_index, reduction=reduction)
+    yield "cross_entropy", {"x": r(6, 50257), "y": torch.randint(50257, (6,))}, {"ignore_index": -100}, ["x"], entropy
+    yield "cross_entropy", {"x": r(5, 7), "y": torch.full((5,), -100)}, {"ignore_index": -100, "reduction": "sum"}, ["x"], entropy
+    yield "embedding", {"w": r(11, 6), "i": torch.zeros(1400, dtype=torch.long)}, {}, ["w"], lambda w, i: w[i]
+    yield "concatenate", {"a": r(0, 5), "b": r(3, 5)}, {"axis": 0}, ["a", "b"], lambda a, b, axis: torch.cat((a, b), axis)
+    window = {"stride": [2, 1], "padding": [1, 2], "dilation": [1, 2], "groups": 1}
+    yield "conv2d", {"x": r(2, 3, 9, 11), "w": r(4, 3, 3, 2)}, window, ["x", "w"], lambda x, w, **a: F.conv2d(x, w, **a)
+
+
+def record_operators(out, cases_of):
     out.mkdir(parents=True, exist_ok=True)
     cases, tensors = [], {}
-    for number, (op, inputs, attrs, differentiable, function) in enumerate(operator_cases()):
+    for number, (op, inputs, attrs, differentiable, function) in enumerate(cases_of):
         case = f"{number:03d}"
         wide = {n: (t.double().requires_grad_(n in differentiable) if t.is_floating_point() else t) for n, t in inputs.items()}
         y = function(**wide, **attrs)
+        tensors |= {f"{case}.in.{n}": t.contiguous().clone() for n, t in inputs.items()}
+        tensors[f"{case}.out"] = y.detach().contiguous().clone()
+        cases.append({"case": case, "op": op, "inputs": list(inputs), "attrs": attrs})
+        if not differentiable:
+            continue
         upstream = torch.randn(y.shape)
         gradients = torch.autograd.grad(y, [wide[n] for n in differentiable], upstream.double())
-        tensors |= {f"{case}.in.{n}": t.contiguous() for n, t in inputs.items()}
-        tensors[f"{case}.out"], tensors[f"{case}.dout"] = y.detach().contiguous(), upstream
-        tensors |= {f"{case}.grad.{n}": g.contiguous() for n, g in zip(differentiable, gradients)}
-        cases.append({"case": case, "op": op, "inputs": list(inputs), "attrs": attrs, "gradients": differentiable})
+        tensors[f"{case}.dout"] = upstream
+        tensors |= {f"{case}.grad.{n}": g.contiguous().clone() for n, g in zip(differentiable, gradients)}
+        cases[-1]["gradients"] = differentiable
     save_file(tensors, out / "cases.safetensors")
     (out / "cases.json").write_text(json.dumps({"source": f"PyTorch {torch.__version__}, float64 on float32 inputs", "cases": cases}, indent=1))
 
@@ -262,7 +316,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
-    record_operators(arguments.out / "operators")
+    record_operators(arguments.out / "operators", operator_cases())
+    record_operators(arguments.out / "operators-edge", edge_cases())
     record_gpt2(arguments.out / "gpt2-tiny", layers=3, heads=4, width=48, positions=40, vocabulary=97, T=29)
     record_gpt2(arguments.out / "gpt2-long", layers=2, heads=4, width=32, positions=701, vocabulary=53, T=701)
     if arguments.text:

@@ -68,4 +68,7 @@ struct Primitive {
 const Primitive* findPrimitive(Symbol name);
 std::span<const Primitive* const> allPrimitives();
 
+/// Stores the number of a `constant` into an array of one element, as its type holds it. Requires: checked attributes.
+void storeConstant(const Attributes&, HostArray& element);
+
 } // namespace tegula

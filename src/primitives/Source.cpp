@@ -46,18 +46,22 @@ StatusOr<TensorTypes> inferConstant(std::span<const TensorType> inputs, const At
 
 #if TEGULA_REFERENCE
 Status evaluateConstant(std::span<const HostArray>, const Attributes& attributes, std::span<HostArray> outputs) {
-  const AttrValue& value = *attributes.find(attr::value);
-  if (const double* number = std::get_if<double>(&value))
-    outputs[0].set(0, *number);
-  else if (const int64_t* whole = std::get_if<int64_t>(&value))
-    outputs[0].setInt(0, *whole);
-  else
-    outputs[0].setInt(0, std::get<bool>(value));
+  storeConstant(attributes, outputs[0]);
   return OkStatus();
 }
 #endif
 
 } // namespace
+
+void storeConstant(const Attributes& attributes, HostArray& element) {
+  const AttrValue& value = *attributes.find(attr::value);
+  if (const double* number = std::get_if<double>(&value))
+    element.set(0, *number);
+  else if (const int64_t* whole = std::get_if<int64_t>(&value))
+    element.setInt(0, *whole);
+  else
+    element.setInt(0, std::get<bool>(value));
+}
 
 std::span<const Primitive> sourcePrimitives() {
   static const Primitive table[] = {

@@ -53,12 +53,7 @@ double flushBound(DType d) { return isFloat(d) ? std::ldexp(1.0, d == DType::F64
 
 double largestFinite(DType d) { return formatOf(d).largest; }
 
-bool isRepresentable(double x, DType d) {
-  return withElement(d, [&](auto e) {
-    using E = decltype(e);
-    return E::toDouble(E::fromDouble(x)) == x || x != x;
-  });
-}
+bool isRepresentable(double x, DType d) { return roundedTo(d, x) == x || x != x; }
 
 double functionUlps(std::string_view primitive) {
   if (primitive == "exp" || primitive == "log" || primitive == "sin" || primitive == "cos" || primitive == "rsqrt")

@@ -341,13 +341,9 @@ Status Analyser::gather(int32_t n, const Node& node) {
 Status Analyser::source(int32_t n, const Node& node) {
   const TensorType& type = node.results[0];
   if (node.op == Symbol("constant")) {
-    const AttrValue& value = *node.attrs.find("value");
-    double number = 0;
-    int64_t integer = 0;
-    if (auto* d = std::get_if<double>(&value)) number = *d, integer = saturatingTruncate<int64_t>(*d);
-    if (auto* i = std::get_if<int64_t>(&value)) number = static_cast<double>(*i), integer = *i;
-    if (auto* b = std::get_if<bool>(&value)) number = integer = *b;
-    define(n, draft_.constant(type.dtype, number, integer), {});
+    HostArray number(type);
+    storeConstant(node.attrs, number);
+    define(n, draft_.constant(type.dtype, number.get(0), number.getInt(0)), {});
     return OkStatus();
   }
   std::vector<int> dims = fresh(type.shape);

@@ -108,7 +108,7 @@ void DraftKernel::store(DraftOperand operand, int value, bool accumulate) {
   stores_.push_back({append(operands, std::move(operand)), value, accumulate});
 }
 
-/// Where the first load of the same elements is; prune() drops the others.
+/// Uses the first of equal loads for all of them; prune() drops the others.
 void DraftKernel::mergeLoads() {
   auto same = [&](const DraftOperand& a, const DraftOperand& b) {
     auto dimension = [&](const DraftOperand::Dimension& x, const DraftOperand::Dimension& y) {

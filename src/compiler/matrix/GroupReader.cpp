@@ -1,8 +1,6 @@
 // GroupReader: programs and windows from the nodes of a group.
 #include "compiler/matrix/GroupReader.h"
 
-#include "tensor/Element.h"
-
 namespace tegula::matrix {
 
 using lang::KernelParam;
@@ -181,15 +179,9 @@ StatusOr<Program> Reader::program(Value v, const AxisMap& map, const KernelParam
   if (!primitive) return unsupported("{}: {} in its group", node_.op.text(), n.op.text());
   if (n.op == Symbol("constant")) {
     out.kind = Program::Kind::Constant;
-    const AttrValue* value = n.attrs.find("value");
-    if (const bool* b = std::get_if<bool>(value))
-      out.integer = *b;
-    else if (const int64_t* i = std::get_if<int64_t>(value))
-      out.integer = *i;
-    else
-      out.constant = std::get<double>(*value);
-    if (isFloat(type.dtype) && !std::holds_alternative<double>(*value)) out.constant = static_cast<double>(out.integer);
-    if (isFloat(type.dtype)) out.constant = roundedTo(type.dtype, out.constant);
+    HostArray number(type);
+    storeConstant(n.attrs, number);
+    out.constant = number.get(0), out.integer = number.getInt(0);
     return out;
   }
   if (primitive->kind == PrimitiveKind::Broadcast) return broadcast(n, map, p, epilogue);

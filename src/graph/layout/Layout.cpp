@@ -110,13 +110,7 @@ private:
     const Node& n = g_.node(v.node);
     if (n.op == kConstant) {
       HostArray number(n.results[0]);
-      const AttrValue& value = *n.attrs.find(attr::value);
-      if (const double* d = std::get_if<double>(&value))
-        number.set(0, *d);
-      else if (const int64_t* i = std::get_if<int64_t>(&value))
-        number.setInt(0, *i);
-      else
-        number.setInt(0, std::get<bool>(value));
+      storeConstant(n.attrs, number);
       result_.constants.push_back(number);
       int32_t s = addStorage({Storage::Kind::Constant, static_cast<int32_t>(result_.constants.size()) - 1,
                               n.results[0].sizeBytes(), "constant"});

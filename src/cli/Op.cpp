@@ -5,6 +5,7 @@
 #include "cli/Ranges.h"
 
 #include "base/Files.h"
+#include "runtime/Session.h"
 #include <algorithm>
 #include <sstream>
 

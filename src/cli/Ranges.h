@@ -12,8 +12,6 @@ namespace tegula::cli {
 /// be given to transform(), not check(): CLI11 would read 010 as eight.
 CLI::Validator wholeNumber(int64_t low, int64_t high = std::numeric_limits<int64_t>::max());
 
-constexpr int64_t kMostThreads = 4096; // hardware.threads and the cpu backend take no more
-
 struct NumberRange {
   std::optional<double> min, above; // inclusive, exclusive
   std::optional<double> max;        // inclusive

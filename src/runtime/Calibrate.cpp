@@ -125,8 +125,9 @@ StatusOr<Rates> calibrate(std::shared_ptr<const Backend> backend, const Compiler
   std::string key = fmt::format("{} {}|{}|{} {} {}|{}", backend->name(), device->info().name, device->info().features,
                                 t.name, t.cpu, fmt::join(t.features, ","), compiler.version());
   std::string path = fmt::format("{}/rates-{}.txt", folder, toHex(hash128(key)));
-  if (auto text = readFile(path); !folder.empty() && text.ok())
-    if (auto rates = parseRates(*text); rates.ok()) return *rates;
+  if (!folder.empty())
+    if (auto text = readFile(path); text.ok())
+      if (auto rates = parseRates(*text); rates.ok()) return *rates;
   device.reset();
   TG_ASSIGN_OR_RETURN(Rates rates, measure(std::move(backend), compiler));
   logInfo("calibrated {}: f32 {:.3g} FLOP/s, bf16 dot {:.3g} FLOP/s a core", t.name, rates.f32FlopsPerSecond,

@@ -57,7 +57,6 @@ bool isImageName(std::string_view name) {
 std::vector<File> filesOf(const std::string& folder) {
   std::vector<File> files;
   std::error_code error;
-  if (folder.empty()) return files;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::error_code gone; // another process may remove it between two calls
     File f{entry.path(), static_cast<int64_t>(entry.file_size(gone)), {}};
@@ -125,7 +124,7 @@ Status ImageStore::store(std::string_view key, std::span<const uint8_t> image) c
 }
 
 void ImageStore::trim() const {
-  if (folder_.empty() || !isFolder(folder_)) return;
+  if (!isFolder(folder_)) return;
   auto lock = FileLock::tryAcquire(folder_ + "/lock");
   if (!lock.ok()) return;
   std::vector<File> files = filesOf(folder_);

@@ -29,7 +29,8 @@ namespace tegula {
 
 class ImageStore {
 public:
-  /// Makes the folder when something is stored; an empty name is a store that keeps nothing. `limitBytes` bounds the sum of file sizes after trim().
+  /// Makes the folder when something is stored; an empty name is a store that keeps nothing. `limitBytes` bounds the sum
+  /// of file sizes after trim().
   ImageStore(std::string folder, int64_t limitBytes) : folder_(std::move(folder)), limitBytes_(limitBytes) {}
 
   /// The image stored under `key`, or nothing.

@@ -42,8 +42,8 @@ StatusOr<int> threadsFromEnvironment() {
   int threads = 0;
   std::string_view view(text);
   auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), threads);
-  if (error != std::errc() || end != view.data() + view.size() || threads < 1 || threads > 4096)
-    return invalid("TEGULA_THREADS: `{}` was found, expected a number from 1 to 4096", view);
+  if (error != std::errc() || end != view.data() + view.size() || threads < 1 || threads > kMostThreads)
+    return invalid("TEGULA_THREADS: `{}` was found, expected a number from 1 to {}", view, kMostThreads);
   return threads;
 }
 

@@ -13,6 +13,8 @@ class Compiler;
 class Recorder;
 struct Target;
 
+constexpr int kMostThreads = 4096; // of a session, as of the cpu backend
+
 struct SessionOptions {
   std::string device = "cpu"; // backend name, or path of a plugin
   std::string target;         // empty: detected, or TEGULA_TARGET

@@ -78,7 +78,7 @@ RunSchema::RunSchema(RunConfig& c) : config_(c), schema_("Configuration of a tra
       .key("device", &c.hardware.device, {.doc = "A backend's name or the path of a plugin."})
       .key("target", &c.hardware.target, {.doc = "A name from targets/; empty means what is detected."})
       .key("threads", &c.hardware.threads,
-           {.doc = "0 means every core that the process may use.", .min = 0, .max = 4096})
+           {.doc = "0 means every core that the process may use.", .min = 0, .max = kMostThreads})
       .key("fallback", &c.hardware.fallback,
            {.doc = "Whether an operator that cannot be compiled may run on the reference evaluator.",
             .choices = {"error", "host"}});

@@ -237,17 +237,21 @@ std::shared_ptr<const OperatorLibrary> authorLibrary() {
   return loaded.ok() ? *loaded : nullptr;
 }
 
-/// Element (i, j) of a product, and the sum of its terms' magnitudes.
+/// A sum of terms, and that of their magnitudes.
 struct Sum {
   double value = 0, size = 0;
 };
-Sum productAt(const TestOperand& a, const TestOperand& b, int64_t i, int64_t j, int64_t depth) {
+template <typename Term> Sum sumOf(int64_t terms, Term&& term) {
   Sum sum;
-  for (int64_t k = 0; k < depth; ++k) {
-    double term = a.at({i, k}) * b.at({k, j});
-    sum.value += term, sum.size += std::fabs(term);
+  for (int64_t k = 0; k < terms; ++k) {
+    double t = term(k);
+    sum.value += t, sum.size += std::fabs(t);
   }
   return sum;
+}
+/// Element (i, j) of a product.
+Sum productAt(const TestOperand& a, const TestOperand& b, int64_t i, int64_t j, int64_t depth) {
+  return sumOf(depth, [&](int64_t k) { return a.at({i, k}) * b.at({k, j}); });
 }
 
 TEST(Author, ReductionsWithoutDots) {
@@ -355,13 +359,9 @@ TEST(Author, ANameForTwoAxesOfTheResultOnly) {
         for (int64_t b = 0; b < 2; ++b)
           for (int64_t i = 0; i < m; ++i)
             for (int64_t j = 0; j < m; ++j) {
-              double want = 0, size = 0;
-              for (int64_t k = 0; k < d; ++k) {
-                double term = x->at({b, i, k}) * x->at({b, j, k});
-                want += term, size += std::fabs(term);
-              }
-              ASSERT_NEAR(y->values[0][static_cast<size_t>((b * m + i) * m + j)], want,
-                          static_cast<double>(d + 2) * 0x1p-24 * size)
+              Sum want = sumOf(d, [&](int64_t k) { return x->at({b, i, k}) * x->at({b, j, k}); });
+              ASSERT_NEAR(y->values[0][static_cast<size_t>((b * m + i) * m + j)], want.value,
+                          static_cast<double>(d + 2) * 0x1p-24 * want.size)
                   << target.name << " " << m << "x" << d << " at " << b << "," << i << "," << j;
             }
       }
@@ -384,12 +384,9 @@ TEST(Author, ANameForTwoAxesOfAnInputOnly) {
         ASSERT_TRUE(y.ok()) << message(y.status());
         for (int64_t b = 0; b < 3; ++b)
           for (int64_t i = 0; i < m; ++i) {
-            double want = 0, size = 0;
-            for (int64_t k = 0; k < m; ++k) {
-              double term = x->at({b, i, k}) * w.at({b, k});
-              want += term, size += std::fabs(term);
-            }
-            ASSERT_NEAR(y->values[0][static_cast<size_t>(b * m + i)], want, static_cast<double>(m + 2) * 0x1p-24 * size)
+            Sum want = sumOf(m, [&](int64_t k) { return x->at({b, i, k}) * w.at({b, k}); });
+            ASSERT_NEAR(y->values[0][static_cast<size_t>(b * m + i)], want.value,
+                        static_cast<double>(m + 2) * 0x1p-24 * want.size)
                 << target.name << " m=" << m << " at " << b << "," << i;
           }
       }

@@ -1,6 +1,7 @@
 // A build without the reference evaluator trains the quickstart's model and samples from it: nothing of a training step
 // ever runs on the evaluator.
 #include "../data/TemporaryFolder.h"
+#include "../train/TrainTestSupport.h"
 #include "primitives/Primitive.h"
 #include "train/Sampler.h"
 #include "train/Trainer.h"
@@ -24,13 +25,8 @@ TEST(WithoutReference, QuickstartModelTrainsAndSamples) {
   TrainRequest request;
   request.dataPath = folder.path("text.txt");
   request.sets = {"job.dump_folder=" + folder.path("run"), "training.steps=3", "metrics.log_freq=1"};
-  char* printed = nullptr;
-  size_t size = 0;
-  std::FILE* out = open_memstream(&printed, &size);
-  Status trained = train(request, out);
-  std::fclose(out);
-  std::string lines(printed, size);
-  std::free(printed);
+  std::string lines;
+  Status trained = trainPrinting(request, lines);
   ASSERT_TRUE(trained.ok()) << trained << lines;
   EXPECT_THAT(lines, HasSubstr("4 layers, 4 heads, 256 wide")) << "the defaults are the quickstart's model";
   EXPECT_THAT(lines, HasSubstr("reference 0"));

@@ -2,7 +2,11 @@
 #pragma once
 
 #include "train/TrainStep.h"
+#include "train/Trainer.h"
+#include <cstdio>
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace tegula {
 
@@ -20,6 +24,18 @@ inline HostArray tokensFrom(std::span<const int32_t> values, Shape shape) {
   HostArray array = HostArray::zeros(DType::I32, shape);
   std::copy(values.begin(), values.end(), array.as<int32_t>());
   return array;
+}
+
+/// train(), with what it prints in `lines`.
+inline Status trainPrinting(const TrainRequest& request, std::string& lines) {
+  char* printed = nullptr;
+  size_t size = 0;
+  std::FILE* out = open_memstream(&printed, &size);
+  Status trained = train(request, out);
+  std::fclose(out);
+  lines.assign(printed, size);
+  std::free(printed);
+  return trained;
 }
 
 /// Fails the test and returns a default value where a result is an error.

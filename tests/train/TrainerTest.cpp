@@ -4,6 +4,7 @@
 
 #include "../base/SyncWitness.h"
 #include "../data/TemporaryFolder.h"
+#include "TrainTestSupport.h"
 #include <gmock/gmock.h>
 
 using namespace tegula;
@@ -24,13 +25,8 @@ protected:
                       "lr_scheduler.warmup_steps=1"};
     }
     request.sets.insert(request.sets.end(), sets.begin(), sets.end());
-    char* printed = nullptr;
-    size_t size = 0;
-    std::FILE* out = open_memstream(&printed, &size);
-    Status trained = train(request, out);
-    std::fclose(out);
-    std::string lines(printed, size);
-    std::free(printed);
+    std::string lines;
+    Status trained = trainPrinting(request, lines);
     return lines + std::string(message(trained));
   }
   TemporaryFolder folder_;

@@ -57,12 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, Compiled,
 
 /// Blocks so small that every loop of a tile kernel takes several steps.
 Session& smallBlockSession() {
-  static Session* made = [] {
-    auto target = detectTarget();
-    auto compiler = Compiler::create(withSmallBlocks(*target), session().library());
-    auto result = Session::create({}, session().library(), std::move(*compiler));
-    return result->release();
-  }();
+  static Session* made = [] { return sessionFor(withSmallBlocks(*detectTarget()), session().library()).release(); }();
   return *made;
 }
 

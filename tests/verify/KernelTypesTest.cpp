@@ -1,12 +1,8 @@
 // Tile kernels of every element type: author's kernels against their definitions, in blocks of usual size and small
 // ones. A kernel that were not run would agree by itself, so each problem also has to say that it runs.
-#include "base/Files.h"
-#include "compiler/Compiler.h"
+#include "Library.h"
 #include "verify/Check.h"
 #include "verify/SessionOperation.h"
-
-#include <filesystem>
-#include <gtest/gtest.h>
 
 namespace tegula {
 namespace {
@@ -239,36 +235,25 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-std::shared_ptr<const OperatorLibrary> library() {
+/// The built-in library and the operators above.
+std::shared_ptr<const OperatorLibrary> typesLibrary() {
   static const auto loaded = [] {
     std::string own = kOthers;
     for (const IntegerType& t : kIntegers) {
       std::string text = replaced(replaced(kOfIntegers, "TYPE", t.name), "LARGE", t.large);
       own += "\n" + replaced(replaced(text, "LEAST", t.least), "MOST", t.most);
     }
-    std::vector<SourceFile> files;
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(TEGULA_SOURCE_DIR) + "/ops"))
-      files.push_back({entry.path().filename().string(), readFile(entry.path().string()).value()});
-    files.push_back({"own.tile", own});
-    auto result = OperatorLibrary::load(files);
-    EXPECT_TRUE(result.ok()) << message(result.status());
-    return result.value_or(nullptr);
+    return libraryWith(own);
   }();
   return loaded;
 }
 
 /// A session that compiles for `target`, and its compiler.
 struct Machine {
-  explicit Machine(const Target& target) {
-    auto made = Compiler::create(target, library());
-    EXPECT_TRUE(made.ok()) << message(made.status());
-    auto created = Session::create({}, library(), std::move(*made));
-    EXPECT_TRUE(created.ok()) << message(created.status());
-    session = std::move(*created);
-  }
+  explicit Machine(const Target& target) : session(sessionFor(target, typesLibrary())) {}
 
   std::string unused(const Problem& p) const {
-    auto graph = forwardGraph(library(), p.op, makeInputs(p), p.attributes);
+    auto graph = forwardGraph(typesLibrary(), p.op, makeInputs(p), p.attributes);
     EXPECT_TRUE(graph.ok()) << message(graph.status());
     auto lines = unusedKernels(*graph, **session->compiler());
     EXPECT_TRUE(lines.ok()) << message(lines.status());
@@ -278,7 +263,7 @@ struct Machine {
   Status check(const Problem& p) const {
     CheckOptions forward;
     forward.gradients = false;
-    return checkProblem(p, sessionOperation(*session), library(), forward).status();
+    return checkProblem(p, sessionOperation(*session), typesLibrary(), forward).status();
   }
 
   std::unique_ptr<Session> session;
@@ -295,7 +280,7 @@ const std::vector<Machine>& machines() {
 }
 
 Problem problemOf(const std::string& line) {
-  auto problem = parseProblem(line, *library());
+  auto problem = parseProblem(line, *typesLibrary());
   EXPECT_TRUE(problem.ok()) << line << ": " << message(problem.status());
   return *problem;
 }
@@ -313,7 +298,7 @@ void expectRight(const std::string& line) {
 constexpr const char* kShapes[] = {"1,1", "7,9", "2,33,17", "3,64,65", "130,131"};
 
 TEST(KernelTypes, Integers) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   for (const IntegerType& t : kIntegers)
     for (const char* shape : kShapes)
       for (const char* layout : {"", ":t"}) {
@@ -327,7 +312,7 @@ TEST(KernelTypes, Integers) {
 }
 
 TEST(KernelTypes, Floats) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   for (const char* type : kFloats)
     for (const char* shape : kShapes)
       for (const char* layout : {"", ":t"}) {
@@ -340,13 +325,13 @@ TEST(KernelTypes, Floats) {
 }
 
 TEST(KernelTypes, TruthValues) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   for (const char* shape : kShapes)
     for (const char* layout : {"", ":t"}) expectRight(fmt::format("flipped x={}{}:bool", shape, layout));
 }
 
 TEST(KernelTypes, ProductsOfFloats) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   for (const char* type : kFloats) {
     for (const char* line : {"a=7,9 b=9,5", "a=2,33,70 b=2,70,45", "a=130,131:t b=131,65:t", "a=3,1,64 b=64,1"})
       expectRight(fmt::format("matmul {} {}", line, type));
@@ -357,7 +342,7 @@ TEST(KernelTypes, ProductsOfFloats) {
 }
 
 TEST(KernelTypes, AWrongKernelIsFound) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   std::vector<std::string> lines;
   for (const char* type : kFloats) {
     lines.push_back(fmt::format("wrong_float x=9,9 {}", type));
@@ -370,7 +355,7 @@ TEST(KernelTypes, AWrongKernelIsFound) {
 
 // Where the operator leaves its type open, the checker took the kernel for one of floats.
 TEST(KernelTypes, WhatAKernelWasNotCheckedForIsComputedByTheDefinitionAndSaid) {
-  ASSERT_TRUE(library());
+  ASSERT_TRUE(typesLibrary());
   const Machine& m = machines()[0];
   Problem integers = problemOf("open_type x=9,9:i32");
   EXPECT_EQ(m.unused(integers), "open_type's tile kernel is not used: the input x is i32: the operator does not state "

@@ -2,40 +2,23 @@
 // epilogues that share operands, and random expressions. Compiled, forward and backward, against values with derived
 // bounds.
 #include "Library.h"
-#include "base/Files.h"
-#include "compiler/Compiler.h"
 #include "verify/Check.h"
 #include "verify/SessionOperation.h"
 
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 
 namespace tegula {
 namespace {
 
-/// The library with a file of one's own.
-std::shared_ptr<const OperatorLibrary> libraryWith(const std::string& text) {
-  std::vector<SourceFile> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(TEGULA_SOURCE_DIR) + "/ops"))
-    files.push_back({entry.path().filename().string(), readFile(entry.path().string()).value()});
-  files.push_back({"own.tile", text});
-  auto loaded = OperatorLibrary::load(files);
-  EXPECT_TRUE(loaded.ok()) << message(loaded.status()) << "\n" << text;
-  return loaded.value_or(nullptr);
-}
-
 void expectAgrees(const std::shared_ptr<const OperatorLibrary>& library, const std::vector<std::string>& lines,
                   const CheckOptions& options = {}) {
   ASSERT_TRUE(library);
-  auto compiler = Compiler::create(*detectTarget(), library);
-  ASSERT_TRUE(compiler.ok()) << message(compiler.status());
-  auto session = Session::create({}, library, std::move(*compiler));
-  ASSERT_TRUE(session.ok()) << message(session.status());
+  std::unique_ptr<Session> session = sessionFor(*detectTarget(), library);
   for (const std::string& line : lines) {
     auto problem = parseProblem(line, *library);
     ASSERT_TRUE(problem.ok()) << message(problem.status());
-    auto report = checkProblem(*problem, sessionOperation(**session), library, options);
+    auto report = checkProblem(*problem, sessionOperation(*session), library, options);
     EXPECT_TRUE(report.ok()) << message(report.status());
   }
 }
